@@ -18,7 +18,8 @@ from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.artifact_rules import Choice, Declared
 from holdfast.layouts.faber.files import Target
 from holdfast.layouts.faber.screens import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
-from holdfast.layouts.faber.workflows import find_executable, plugin_root
+from holdfast.layouts.faber.workflows import find_executable, plugin_of
+from holdfast.layouts.results import LoadRequest
 from holdfast.project.artifacts.command import IN_A_HOOK, permit
 from holdfast.project.artifacts.protocol import (
     COMMANDS,
@@ -56,24 +57,21 @@ class Loader:
         workspace: Workspace,
         target: Target,
         warnings: list[str],
-        each: int = 0,
-        definitions: tuple[Path, ...] = (),
-        runs: bool = True,
+        request: LoadRequest,
+        definitions: tuple[Path, ...],
     ) -> None:
         self.workspace = workspace
         self.target = target
         self.warnings = warnings
-        self.used = 0
-        self.each = each
+        self.request = request
         self.definitions = definitions  # the files of the workflow
-        self.runs = runs  # whether allowed commands are run
-        settings = workspace.settings
-        self.large = settings.whole("artifact.warn") * KILOBYTE
-        self.limit = settings.whole("artifact.limit") * KILOBYTE
-        self.plugin = plugin_root(workspace.environ, str(settings.values["faber.plugin_root"].value))
+        self.used = 0
+        self.large = workspace.settings.whole("artifact.warn") * KILOBYTE
+        self.limit = workspace.settings.whole("artifact.limit") * KILOBYTE
+        self.plugin = plugin_of(workspace)
         self.values = schema.placeholders(target.state, target.run, workspace.root)
 
-    def look(self, choice: Choice, budget: int) -> ArtifactReport:
+    def look(self, choice: Choice) -> ArtifactReport:
         """Report what a load would find."""
         report, wanted = _reported(choice), None
         try:
@@ -92,7 +90,7 @@ class Loader:
                 except Unloadable as error:
                     report.exists, report.why = not error.missing, error.why
         if choice.load:
-            self._foresee(report, budget, wanted)
+            self._foresee(report, wanted)
         return report
 
     def _summary(self, kind: str, loaded: Loaded) -> str:
@@ -107,7 +105,7 @@ class Loader:
             return shown or None
         return os.path.join(path_text(wanted.root), shown)
 
-    def _foresee(self, report: ArtifactReport, budget: int, wanted: Wanted | None) -> None:
+    def _foresee(self, report: ArtifactReport, wanted: Wanted | None) -> None:
         size = report.size or 0
         if not report.exists:
             report.outcome = MISSING
@@ -115,18 +113,20 @@ class Loader:
             report.outcome, report.why = NOT_RUN, wanted.why
         elif size > self.limit:
             report.outcome, report.why = LEFT_OUT, f"is larger than {self.limit:,} bytes"
-        elif not self._has_room(size, budget):
-            report.outcome, report.why = LEFT_OUT, _no_room(size, budget)
         else:
-            report.outcome = LOADED
+            self._make_room(report, size)
 
-    def _has_room(self, size: int, budget: int) -> bool:
-        if self.used + size + self.each > budget:
+    def _make_room(self, report: ArtifactReport, size: int) -> bool:
+        """Let an artifact be loaded if it fits into what is left of the budget."""
+        budget, needed = self.request.budget, size + self.request.each
+        if self.used + needed > budget:
+            report.outcome, report.why = LEFT_OUT, f"its {size:,} bytes do not fit into what is left of {budget:,}"
             return False
-        self.used += size + self.each
+        self.used += needed
+        report.outcome = LOADED
         return True
 
-    def load(self, choice: Choice, budget: int) -> ArtifactReport:
+    def load(self, choice: Choice) -> ArtifactReport:
         report = _reported(choice)
         if not choice.load:
             return report
@@ -147,7 +147,7 @@ class Loader:
             loaded.text = self.workspace.hide(loaded.text)  # safeguard: hide-loaded-artifact
         if wanted.root != self.workspace.root:
             loaded.source = self._absolute(wanted, loaded.source) or ""
-        return self._take(report, loaded, budget)
+        return self._take(report, loaded)
 
     def _refuse_required(self, report: ArtifactReport, wanted: Wanted) -> None:
         """Refuse a load without a required command's output. A hook leaves an allowed command to the model."""
@@ -164,15 +164,14 @@ class Loader:
             ],
         )
 
-    def _take(self, report: ArtifactReport, loaded: Loaded, budget: int) -> ArtifactReport:
+    def _take(self, report: ArtifactReport, loaded: Loaded) -> ArtifactReport:
         report.resolved, report.size, report.exists = loaded.source, loaded.size, True
         report.changed = loaded.changed
         self.warnings += [f"{report.id}: {note}" for note in loaded.notes]
         if not loaded.ran:
             report.outcome, report.content = NOT_RUN, loaded.text
             return report
-        if not self._has_room(loaded.size, budget):
-            report.outcome, report.why = LEFT_OUT, _no_room(loaded.size, budget)
+        if not self._make_room(report, loaded.size):
             report.content = summary(report.kind, loaded.text)
             return report
         if loaded.size > self.large:
@@ -181,7 +180,7 @@ class Loader:
                 f"Large artifact detected\nArtifact: {report.id}\nSize: {megabytes} MB\n\n"
                 'Consider using load_strategy: "summary" for large files.'
             )
-        report.outcome, report.content = LOADED, loaded.text
+        report.content = loaded.text
         return report
 
     def _missing(self, report: ArtifactReport, error: Unloadable) -> ArtifactReport:
@@ -224,7 +223,7 @@ class Loader:
         if artifact.kind in COMMANDS:
             verdict = judge(self.workspace, map(find_executable, self.definitions), text, self.values)
             how = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
-            permit(wanted, verdict, self.workspace, runs=self.runs, how=how)
+            permit(wanted, verdict, self.workspace, runs=self.request.runs, how=how)
         return wanted
 
     def _at_home(self, path: str) -> tuple[Path, str]:
@@ -263,10 +262,6 @@ def _what(error: Unloadable) -> str:
 
 def _place(report: ArtifactReport) -> str:
     return "Path" if report.kind in PATHS else "Command"
-
-
-def _no_room(size: int, budget: int) -> str:
-    return f"its {size:,} bytes do not fit into what is left of {budget:,}"
 
 
 def _required(report: ArtifactReport, where: str, error: Unloadable) -> WorkflowError:

@@ -12,8 +12,9 @@ JavaScript: null, false, 0 and "" are false, everything else is true.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from holdfast.core.text import visible
@@ -37,6 +38,8 @@ STEP = re.compile(r"[\w$-]+")
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 NUMERIC = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 SPECIAL = {"n": "\n", "t": "\t", "r": "\r"}
+ORDERS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
+COMPARISONS = ("===", "!==", "==", "!=", *ORDERS)
 WORDS: dict[str, object] = {"null": None, "true": True, "false": False}
 HALF = {"=": "a single = compares nothing: write == or ===", "&": "write && for and", "|": "write || for or"}
 
@@ -102,12 +105,12 @@ class Reading:
 
     def comparison(self) -> object:
         left = self.value()
-        compare = COMPARISONS.get(self.token.text) if self.token.kind == "sign" else None
-        if compare is None:
+        if not self._compares():
             return left
+        sign = self.token.text
         self.token = self._read()
-        result = compare(left, self.value())
-        if self.token.kind == "sign" and self.token.text in COMPARISONS:
+        result = compare(sign, left, self.value())
+        if self._compares():
             self.fail("two comparisons in a row: join them with &&, or put one in parentheses")
         return result
 
@@ -150,6 +153,9 @@ class Reading:
             self.fail("an operator or ) was expected here")
         self.depth -= 1
         return value
+
+    def _compares(self) -> bool:
+        return self.token.kind == "sign" and self.token.text in COMPARISONS
 
     def _took(self, sign: str) -> bool:
         if self.token.kind != "sign" or self.token.text != sign:
@@ -209,25 +215,12 @@ def equal(one: object, other: object) -> bool:
     return same(one, other) if first is None or second is None else first == second
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[object, object], bool]:
+def compare(sign: str, one: Any, other: Any) -> bool:
     """Compare texts as texts, and numbers, which a text may spell, as numbers. Other values have no order."""
-
-    def in_order(one: object, other: object) -> bool:
-        if isinstance(one, str) and isinstance(other, str):
-            return compare(one, other)
-        first, second = number_in(one), number_in(other)
-        return first is not None and second is not None and compare(first, second)
-
-    return in_order
-
-
-COMPARISONS: dict[str, Callable[[object, object], bool]] = {
-    "===": same,
-    "!==": lambda one, other: not same(one, other),
-    "==": equal,
-    "!=": lambda one, other: not equal(one, other),
-    "<": _ordered(lambda one, other: one < other),
-    ">": _ordered(lambda one, other: one > other),
-    "<=": _ordered(lambda one, other: one <= other),
-    ">=": _ordered(lambda one, other: one >= other),
-}
+    if sign in ("===", "!=="):
+        return same(one, other) == (sign == "===")
+    if sign in ("==", "!="):
+        return equal(one, other) == (sign == "==")
+    if not (isinstance(one, str) and isinstance(other, str)):
+        one, other = number_in(one), number_in(other)
+    return one is not None and other is not None and bool(ORDERS[sign](one, other))

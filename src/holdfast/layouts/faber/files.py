@@ -79,7 +79,7 @@ def until_written(workspace: Workspace, target: Target, warnings: list[str], wri
             return write(target)
         except Changed:
             warnings.append("The state file was changed while we worked; what was written there is kept")
-            target = read_target(workspace, target.run, "Run not found", "Cannot read state file")
+            target = read_target(workspace, target.run, loads=True)
     return write(target)
 
 
@@ -155,7 +155,7 @@ class Target(Struct):
 def find_for_load(workspace: Workspace, run: str | None) -> Target:
     active, chosen = _chosen(workspace, run)
     chosen = chosen or _only_open(workspace)
-    target = read_target(workspace, chosen, "Run not found", "Cannot read state file")
+    target = read_target(workspace, chosen, loads=True)
     missing = [name for name in REQUIRED if not isinstance(target.state.get(name), str) or not target.state[name]]
     if missing:
         raise WorkflowError(
@@ -180,28 +180,29 @@ def find_for_save(workspace: Workspace, run: str | None, client: str | None) -> 
     chosen = chosen or _of_session(workspace, client)
     if chosen is None:
         return None
-    target = read_target(workspace, chosen, "Workflow state file not found", "Cannot parse state file")
+    target = read_target(workspace, chosen, loads=False)
     target.warnings += active.warnings
     return target
 
 
-def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Target:
+def read_target(workspace: Workspace, run: str, *, loads: bool) -> Target:
+    """Read the state of a run, or raise the error that FABER's documents have for a load or a save."""
     path = schema.find_state(workspace.root, run)
     if path is None:
         expected = relative(workspace, schema.state_candidates(workspace.root, run)[0])
-        place = "Expected"
-        steps = ["Verify run ID is correct", "Check if workflow was started", "List available runs: `holdfast runs`"]
-        if absent == "Run not found":
-            place = "Path"
+        if loads:
             steps = ["List active runs: `holdfast runs`", "Start new run: /fractary-faber:workflow-run <work-id>"]
-        raise WorkflowError(absent, [("Run ID", run), (place, expected)], steps)
+            raise WorkflowError("Run not found", [("Run ID", run), ("Path", expected)], steps)
+        steps = ["Verify run ID is correct", "Check if workflow was started", "List available runs: `holdfast runs`"]
+        raise WorkflowError("Workflow state file not found", [("Run ID", run), ("Expected", expected)], steps)
     try:
         file = read_json(path, root=workspace.root)
     except Unreadable as error:
         facts = [("Path", relative(workspace, path)), ("Error", error.why)]
         if error.is_denied:
             raise WorkflowError("No permission to read the state file", facts, [error.remedy("")]) from error
-        raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
+        message = f"Cannot {'read' if loads else 'parse'} state file"
+        raise WorkflowError(message, facts, _backup_steps(workspace, run, path)) from error
     named = file.value.get("run_id")
     if isinstance(named, str) and named and schema.find_any(workspace.root, named) != path:
         raise WorkflowError(
