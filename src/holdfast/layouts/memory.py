@@ -20,8 +20,11 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.ids import hexdigest
+from holdfast.core.model import Run
 from holdfast.core.text import parse_time, path_text, sound
 from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
 from holdfast.system.shared_files import remove_shared
@@ -55,6 +58,12 @@ def remember(place: Path, record: Struct) -> None:
     """Write a record, without a sync: a power cut may take it."""
     plain = sound(msgspec.to_builtins(record), small=True)  # other programs write values that JSON does not have
     files.put(place, msgspec.json.encode(plain), synced=False)
+
+
+def list_runs(journal: Journal, layout: str, worktree: str, limit: int) -> list[Run]:
+    """The runs of a layout in a worktree, oldest first."""
+    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({layout}), limit=limit))
+    return sorted(found, key=lambda run: (run.created is not None, run.created, run.id))
 
 
 def each_locked(workspace: Workspace, record: str) -> Iterator[Path]:

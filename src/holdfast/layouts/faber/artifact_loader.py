@@ -20,17 +20,8 @@ from holdfast.layouts.faber.files import Target
 from holdfast.layouts.faber.screens import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
 from holdfast.layouts.faber.workflows import find_executable, plugin_of
 from holdfast.layouts.results import LoadRequest
+from holdfast.project.artifacts import protocol as sources
 from holdfast.project.artifacts.command import IN_A_HOOK, permit
-from holdfast.project.artifacts.protocol import (
-    COMMANDS,
-    PATHS,
-    SUMMARY,
-    Loaded,
-    Source,
-    Unloadable,
-    Wanted,
-    find_source,
-)
 from holdfast.project.trust import judge
 from holdfast.project.workspace import Workspace
 
@@ -47,7 +38,7 @@ HEADING = re.compile(r"^#{1,4} .+$", re.MULTILINE)
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|[{}\[\]]|"', re.DOTALL)  # of JSON; a lone quote is never closed
 
 
-class Unset(Unloadable):
+class Unset(sources.Unloadable):
     """A value that the state does not have yet: an optional artifact without it is not worth a warning."""
 
 
@@ -76,7 +67,7 @@ class Loader:
         report, wanted = _reported(choice), None
         try:
             wanted = self._wanted(choice.artifact)
-        except Unloadable as error:
+        except sources.Unloadable as error:
             report.exists, report.why = False, report.why or error.why
         else:
             source = _source(choice)
@@ -87,29 +78,29 @@ class Loader:
             if found.exists and _is_summarised(choice.artifact):
                 try:
                     report.size = len(self._summary(report.kind, source.load(wanted)).encode())
-                except Unloadable as error:
+                except sources.Unloadable as error:
                     report.exists, report.why = not error.missing, error.why
         if choice.load:
             self._foresee(report, wanted)
         return report
 
-    def _summary(self, kind: str, loaded: Loaded) -> str:
+    def _summary(self, kind: str, loaded: sources.Loaded) -> str:
         """Summarize a long text. Secrets are masked first: half of one is not recognized."""
         text: str = self.workspace.hide(loaded.text)  # safeguard: hide-summarised-artifact
         short = summary(kind, text, None if loaded.whole else loaded.size)
         return text if loaded.whole and len(text) <= len(short) else short
 
-    def _absolute(self, wanted: Wanted, shown: str) -> str | None:
+    def _absolute(self, wanted: sources.Wanted, shown: str) -> str | None:
         """The absolute form of a path, which may be in the project or in FABER's plugin."""
         if wanted.path is None or not shown:
             return shown or None
         return os.path.join(path_text(wanted.root), shown)
 
-    def _foresee(self, report: ArtifactReport, wanted: Wanted | None) -> None:
+    def _foresee(self, report: ArtifactReport, wanted: sources.Wanted | None) -> None:
         size = report.size or 0
         if not report.exists:
             report.outcome = MISSING
-        elif report.kind in COMMANDS and wanted is not None and not wanted.words:
+        elif report.kind in sources.COMMANDS and wanted is not None and not wanted.words:
             report.outcome, report.why = NOT_RUN, wanted.why
         elif size > self.limit:
             report.outcome, report.why = LEFT_OUT, f"is larger than {self.limit:,} bytes"
@@ -135,7 +126,7 @@ class Loader:
             wanted = self._wanted(artifact)
             report.resolved = wanted.path or wanted.command
             loaded = _source(choice).load(wanted)
-        except Unloadable as error:
+        except sources.Unloadable as error:
             return self._missing(report, error)
         if not loaded.ran:
             self._refuse_required(report, wanted)
@@ -149,7 +140,7 @@ class Loader:
             loaded.source = self._absolute(wanted, loaded.source) or ""
         return self._take(report, loaded)
 
-    def _refuse_required(self, report: ArtifactReport, wanted: Wanted) -> None:
+    def _refuse_required(self, report: ArtifactReport, wanted: sources.Wanted) -> None:
         """Refuse a load without a required command's output. A hook leaves an allowed command to the model."""
         if not report.required or wanted.why == IN_A_HOOK:
             return
@@ -164,7 +155,7 @@ class Loader:
             ],
         )
 
-    def _take(self, report: ArtifactReport, loaded: Loaded) -> ArtifactReport:
+    def _take(self, report: ArtifactReport, loaded: sources.Loaded) -> ArtifactReport:
         report.resolved, report.size, report.exists = loaded.source, loaded.size, True
         report.changed = loaded.changed
         self.warnings += [f"{report.id}: {note}" for note in loaded.notes]
@@ -183,7 +174,7 @@ class Loader:
         report.content = loaded.text
         return report
 
-    def _missing(self, report: ArtifactReport, error: Unloadable) -> ArtifactReport:
+    def _missing(self, report: ArtifactReport, error: sources.Unloadable) -> ArtifactReport:
         where = report.resolved or report.path or report.path_from_state or report.command or "none"
         is_plugin = (report.path or "").startswith(PLUGIN) and error.missing
         if is_plugin:
@@ -200,7 +191,7 @@ class Loader:
             self.warnings.append(f"{_what(error)}\n{facts}\n\nWorkflow will continue without this artifact.")
         return report
 
-    def _wanted(self, artifact: Declared) -> Wanted:
+    def _wanted(self, artifact: Declared) -> sources.Wanted:
         """The request to a source, with its placeholders filled in; raises Unloadable."""
         given = artifact.path
         if artifact.path_from_state is not None and artifact.path is None:
@@ -208,19 +199,21 @@ class Loader:
             if not isinstance(found, str) or not found.strip():
                 raise Unset(f"the state has no {one_line(artifact.path_from_state, 80)}", missing=True)
             given = found
-        text = given if artifact.kind in PATHS else artifact.command
+        text = given if artifact.kind in sources.PATHS else artifact.command
         if text is None:
-            raise Unloadable("it names neither a path nor a command", missing=True)
+            raise sources.Unloadable("it names neither a path nor a command", missing=True)
         filled = schema.fill(text, self.values)
         if filled is None:
             names = ", ".join(schema.unfilled(text, self.values))
-            raise Unloadable(f"the placeholder {one_line(names, 80)} has no value", missing=True)
-        wanted = Wanted(artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit)
-        if artifact.kind in PATHS:
+            raise sources.Unloadable(f"the placeholder {one_line(names, 80)} has no value", missing=True)
+        wanted = sources.Wanted(
+            artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit
+        )
+        if artifact.kind in sources.PATHS:
             wanted.root, wanted.path = self._at_home(filled)
         else:
             wanted.command = filled
-        if artifact.kind in COMMANDS:
+        if artifact.kind in sources.COMMANDS:
             verdict = judge(self.workspace, map(find_executable, self.definitions), text, self.values)
             how = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
             permit(wanted, verdict, self.workspace, runs=self.request.runs, how=how)
@@ -244,31 +237,31 @@ def _reported(choice: Choice) -> ArtifactReport:
     return ArtifactReport(**same, description=declared.about, outcome=outcome, why=choice.why)
 
 
-def _source(choice: Choice) -> Source:
-    source = find_source(choice.artifact.kind)
+def _source(choice: Choice) -> sources.Source:
+    source = sources.find_source(choice.artifact.kind)
     assert source is not None
     return source
 
 
 def _is_summarised(artifact: Declared) -> bool:
-    return artifact.strategy == SUMMARY and artifact.kind != "directory"  # its source does that itself
+    return artifact.strategy == sources.SUMMARY and artifact.kind != "directory"  # its source does that itself
 
 
-def _what(error: Unloadable) -> str:
+def _what(error: sources.Unloadable) -> str:
     if error.size is not None:
         return "Large artifact was left out"
     return "Optional artifact not found" if error.missing else "Optional artifact cannot be loaded"
 
 
 def _place(report: ArtifactReport) -> str:
-    return "Path" if report.kind in PATHS else "Command"
+    return "Path" if report.kind in sources.PATHS else "Command"
 
 
-def _required(report: ArtifactReport, where: str, error: Unloadable) -> WorkflowError:
+def _required(report: ArtifactReport, where: str, error: sources.Unloadable) -> WorkflowError:
     facts = [("Artifact", report.id), (_place(report), where)]
     if error.size is not None:
         steps = ["`holdfast config set artifact.limit KILOBYTES`"]  # the length of a command's output is not known
-        if report.kind in PATHS:
+        if report.kind in sources.PATHS:
             limit = f"`holdfast config set artifact.limit {-(-error.size // KILOBYTE)}`"
             steps = ['Use load_strategy: "summary" in the workflow config', limit]
         return WorkflowError("Required artifact is too large", [*facts, ("Size", f"{error.size:,} bytes")], steps)

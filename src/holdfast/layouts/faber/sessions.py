@@ -31,7 +31,7 @@ from holdfast.layouts.faber.screens import LOADED, ArtifactReport, Reloaded, Ses
 from holdfast.layouts.faber.session_records import Book, Entered, Left, State
 from holdfast.layouts.faber.workflows import find_workflow, plugin_of
 from holdfast.layouts.memory import relative
-from holdfast.layouts.results import LoadRequest, SessionReport
+from holdfast.layouts.results import LoadRequest, SessionReport, told_error, told_warnings
 from holdfast.project import inbox_writer
 from holdfast.project.briefs import without_secrets
 from holdfast.project.inbox import Call
@@ -276,9 +276,7 @@ def begin_session(workspace: Workspace, call: Call, reading: Reading) -> str | N
         found = load_context(workspace, asked, client)
     except HoldfastError as error:
         _note_failure(workspace, call, "session-load", error)
-        return enclose(
-            workspace.hide("\n".join(screens.told_error(error))), workspace.chance
-        )  # safeguard: hide-workflow-error
+        return enclose(workspace.hide("\n".join(told_error(error))), workspace.chance)  # safeguard: hide-workflow-error
     return enclose(_told(found, workspace.clock.now()), workspace.chance)
 
 
@@ -321,11 +319,9 @@ def _other(workspace: Workspace, run: str, client: Client) -> str | None:
 
 
 def _told(found: Reloaded, now: datetime) -> str:
-    """The screens.report and the artifacts, cut to the length of a hook's reply."""
-    text = visible(
-        "\n".join([*screens.report(found), *(["", *screens.told_warnings(found.warnings)] if found.warnings else [])])
-    )
-    text = text[: ROOM - ARTIFACTS]
+    """The report and the artifacts, cut to the length of a hook's reply."""
+    warnings = ["", *told_warnings(found.warnings)] if found.warnings else []
+    text = visible("\n".join([*screens.report(found), *warnings]))[: ROOM - ARTIFACTS]
     for artifact in sorted(screens.told_artifacts(found), key=lambda artifact: artifact.outcome != LOADED):
         fence = f"\n\n{screens.fenced(artifact, now)}"
         if artifact.outcome == LOADED or len(text) + len(fence) <= ROOM:

@@ -16,7 +16,6 @@ from msgspec import Struct
 from holdfast.core.model import Body, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.journal.store import RunQuery
 from holdfast.layouts import memory
 from holdfast.layouts.goteam import NAME, RECORD, merge
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
@@ -77,16 +76,11 @@ def list_files(workspace: Workspace) -> list[str]:
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:
     """List the Go Team's runs of a worktree whose files were not cleaned up, oldest first."""
-    ours = [run for run in _all_runs(journal, worktree) if run.archived is None]
-    return sorted(ours, key=lambda run: (run.created is not None, run.created, run.id))
+    return [run for run in memory.list_runs(journal, NAME, worktree, MOST) if run.archived is None]
 
 
 def cleaned_runs(journal: Journal, worktree: str) -> set[str]:
-    return {run.id for run in _all_runs(journal, worktree) if run.archived is not None}
-
-
-def _all_runs(journal: Journal, worktree: str) -> list[Run]:
-    return journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))[0]
+    return {run.id for run in memory.list_runs(journal, NAME, worktree, MOST) if run.archived is not None}
 
 
 def look_at(path: Path) -> Look | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from holdfast.core import ids
-from holdfast.core.errors import Refused, Trouble
+from holdfast.core.errors import Refused
 from holdfast.core.model import Body, Draft, Kept, Run, Status, int_of
 from holdfast.core.recovery import options, reason_of
 from holdfast.core.text import one_line, parse_time, path_text
@@ -80,7 +80,7 @@ def show(shelf: own.SessionFiles, trigger: str | None = None) -> None:
             return
         except own.Edited:
             continue
-        except (Trouble, Refused, OSError) as error:  # the command itself succeeded; the next one writes them
+        except (Refused, OSError) as error:  # the command itself succeeded; the next one writes them
             why = (error.strerror or "the system said no") if isinstance(error, OSError) else error.message
             shelf.workspace.warn(f"the Go Team's files in {name} could not be written: {why}")
             return
