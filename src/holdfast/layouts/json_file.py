@@ -7,9 +7,9 @@ numbers that JSON does not have, would lose something when it is written: it is 
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import json
+import math
 import os
 import re
 import shlex
@@ -159,8 +159,8 @@ class _Decoder(json.JSONDecoder):
         super().__init__(
             object_pairs_hook=self._object,
             parse_constant=self._no_number,
-            parse_float=functools.partial(self._number, float),
-            parse_int=functools.partial(self._number, int),
+            parse_float=self._float,
+            parse_int=self._whole,
         )
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -169,14 +169,18 @@ class _Decoder(json.JSONDecoder):
             self.flaws += _repeated(name for name, _ in pairs)
         return found
 
-    def _number(self, kind: type[float], digits: str) -> float | None:
-        with contextlib.suppress(ValueError):  # Python limits the digits of an integer
-            if (number := kind(digits)) - number == 0:  # it is finite
-                return number
-        self._no_number(digits)
-        return None
+    def _float(self, digits: str) -> float | None:
+        number = float(digits)
+        return number if math.isfinite(number) else self._no_number(digits)
 
-    def _no_number(self, word: str) -> None:
+    def _whole(self, digits: str) -> Any:
+        try:
+            return int(digits)
+        except ValueError:  # Python limits the digits of an integer
+            return self._no_number(digits)
+
+    def _no_number(self, word: str) -> Any:
+        """Note it; its value is None."""
         self.flaws.append(f"{one_line(word, 20)} is no number that JSON programs can read")
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from holdfast.agents.protocol import Moment, Reading, setup_of
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, WorkflowError
@@ -181,13 +181,10 @@ class _Load:
         entered = written.entered if written else Entered(current, is_new=False)
         last = book.context.get("last_artifact_reload")
         session = SessionReport(
-            entered.id or None,
-            len(book.history),
-            entered.is_new,
-            entered.closed,
-            entered.closed_because,
-            environment["hostname"],
-            environment["platform"],
+            **{**structs.asdict(entered), "id": entered.id or None},
+            total=len(book.history),
+            host=environment["hostname"],
+            platform=environment["platform"],
         )
         return Reloaded(
             run=target.run,
