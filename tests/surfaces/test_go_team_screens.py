@@ -297,6 +297,7 @@ def test_the_first_start_on_a_terminal_asks_whether_to_go_on_with_one(repository
         terminal.wait_for("SESSION RECOVERY")
 
 
+@pytest.mark.defect("`*new` without a topic, which the screen of sessions proposes, was answered with an error")
 def test_new_without_a_topic_asks_for_one(repository: Path, cli: Cli) -> None:
     cli("start", "topic", "--layout", "go-team").ok()
     assert "What is the topic? `*new TOPIC`" in cli("command", "*new").ok().out
