@@ -130,8 +130,10 @@ def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
 
 def _history(workspace: Workspace, recovery: Recovery) -> Said:
     """The archived sessions, as `holdfast history` lists them."""
-    listed = said_history(past_runs(workspace), 10)
-    ways = [f"`holdfast resume ID` goes on with one; the damaged file is still {recovery.path}"]
+    found = past_runs(workspace)
+    listed = said_history(found, 10)
+    ways = ["`holdfast resume ID` goes on with one"] if found.runs else []
+    ways.append(f"The damaged file is still {recovery.path}")
     return structs.replace(listed, result=recovery, talk=[*listed.talk, *ways])
 
 
