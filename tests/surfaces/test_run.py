@@ -262,6 +262,10 @@ def test_on_a_terminal_it_asks_how_an_interrupted_team_run_is_resumed(repository
         run = holdfast.start(workspace, "topic", layout="go-team").run.id
         holdfast.complete_step(workspace, "init")
     assert Command.run("run", "--", "sh", "-c", "touch half.go; kill -9 $$", directory=repository).code == 137
+    with Terminal("run", "--", "no-such-program", directory=repository) as terminal:
+        terminal.wait_for("no-such-program")
+        assert terminal.finish() != 0
+        assert "SESSION RECOVERY" not in terminal.text
     with Terminal("run", "--", "sh", "-c", "ls; echo it ran", directory=repository) as terminal:
         terminal.wait_for("SESSION RECOVERY")
         terminal.wait_for("[2]: ")

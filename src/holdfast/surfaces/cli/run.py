@@ -20,10 +20,12 @@ from holdfast.surfaces.cli.resume import choose_way, told_recovery
 from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system.git.repository import Repository
+from holdfast.system.pty.child import check_command
 
 
 def run(workspace: Workspace, given: dict[str, Any]) -> Said:
-    if given.get("command"):
+    if words := given.get("command"):
+        check_command(words[0])  # before anything is asked
         _recover(workspace, given.get("run"), given.get("take_over", False))
     found = running.run(workspace, **{"command": (), **given})
     talk: list[Line] = []
