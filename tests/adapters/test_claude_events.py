@@ -68,6 +68,15 @@ def test_a_recorded_call_means(recorded: str, kind: str, body: dict[str, Any]) -
     assert {name: draft.body.get(name) for name in body} == body
 
 
+@pytest.mark.defect("a chat command was logged together with those before it, which the client had put back")
+@pytest.mark.parametrize(
+    ("prompt", "text"), [("*pause*continue", "*continue"), ("*sessions\n*resume:2 live", "*resume:2 live")]
+)
+def test_of_several_chat_commands_in_a_row_the_log_has_the_one_that_is_carried_out(prompt: str, text: str) -> None:
+    (draft,) = read("UserPromptSubmit", prompt=prompt).drafts
+    assert (draft.kind, draft.body) == ("command.typed", {"text": text})
+
+
 # How the answers of the client begin, version 2.1.325, to calls of tools that it did not carry out.
 REFUSALS = [
     ("<tool_use_error>Error: No such tool available: Bash. Bash is disabled for this session.</tool_use_error>",

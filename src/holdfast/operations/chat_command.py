@@ -72,7 +72,8 @@ def _ask_for_more(workspace: Workspace, given: Arguments, can_ask: bool) -> Choo
 def _find_run(workspace: Workspace, order: Order) -> Run | None:
     if workspace.exists and not workspace.is_off:
         catch_up(workspace)
-    return find_chat_run(workspace, order)
+    with readable(workspace, noted=False) as found:
+        return find_chat_run(found, order)
 
 
 @verb(

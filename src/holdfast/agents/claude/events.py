@@ -81,8 +81,8 @@ def _prompt(payload: Body) -> Told:
         yield "subagent.told", {"text": _between(text, "summary"), "result": _between(text, "result")[:REPLY]}
     elif not text.strip():
         return
-    elif chat_commands.parse(text):
-        yield "command.typed", {"text": text}
+    elif order := chat_commands.parse(text):
+        yield "command.typed", {"text": chat_commands.written(order)}  # the client may have put earlier ones before it
     else:
         yield "prompt.given", {"text": text, "key": text_of(payload, "prompt_id")}
 
