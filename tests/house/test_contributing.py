@@ -173,7 +173,7 @@ def test_a_setting_that_is_added_by_the_list_can_be_set_everywhere(tmp_path: Pat
         '    Setting("wave.times", 3, "waves at an agent", 1, 9),\n',
     )
     copy.make("scripts/reference")
-    assert copy.left == {"tests/world/test_config.py"}
+    assert copy.left == {"tests/project/test_settings_files.py"}
 
     def value(**variables: str) -> int:
         line = ("-m", "holdfast", "config", "get", "wave.times", "--json")
@@ -309,5 +309,5 @@ def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path
             "from holdfast.journal.", "from holdfast.journal import open_store\nfrom holdfast.journal.", 1
         )
     )
-    assert copy.left == {"tests/house/test_doors.py"}
+    assert copy.left == {"tests/house/test_access.py"}
     copy.prove("tests/contract/test_store_rows.py", "mirror")
