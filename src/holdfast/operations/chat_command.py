@@ -200,7 +200,7 @@ def _run(run: Run) -> Lines:
     for decision in run.standing_decisions[-TASKS:]:
         yield f"Decided: {decision.id}  {one_line(decision.text, 120)}"
     if run.actions:
-        yield f"Last action: {one_line(run.actions[-1].text, 160)}"
+        yield f"Last action: {one_line(run.actions[-1].headline, 160)}"
 
 
 def _pause(workspace: Workspace, order: Order) -> Lines:
