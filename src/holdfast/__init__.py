@@ -71,7 +71,6 @@ if TYPE_CHECKING:
         config_set as config_set,
     )
     from holdfast.operations.delete import delete as delete
-    from holdfast.operations.disk_usage import sizes as sizes
     from holdfast.operations.doctor import doctor as doctor
     from holdfast.operations.entries import (
         action as action,
@@ -90,8 +89,7 @@ if TYPE_CHECKING:
     )
     from holdfast.operations.export import export as export
     from holdfast.operations.guard import bisect as bisect, guard as guard
-    from holdfast.operations.import_claude import import_claude as import_claude
-    from holdfast.operations.import_run import import_run as import_run
+    from holdfast.operations.import_run import import_claude as import_claude, import_run as import_run
     from holdfast.operations.init import init as init, off as off, on as on, uninit as uninit
     from holdfast.operations.lifecycle import (
         abandon as abandon,
@@ -105,25 +103,27 @@ if TYPE_CHECKING:
         switch as switch,
     )
     from holdfast.operations.maintenance import repair as repair, sweep as sweep, tidy as tidy, verify as verify
-    from holdfast.operations.past_runs import past_runs as past_runs
-    from holdfast.operations.recover import recover as recover
-    from holdfast.operations.report import picture as picture, report as report
     from holdfast.operations.restore import (
         continue_restore as continue_restore,
         redo as redo,
         restore as restore,
+        rollback as rollback,
         undo as undo,
         undo_restore as undo_restore,
     )
-    from holdfast.operations.resume import resume as resume
-    from holdfast.operations.rollback import rollback as rollback
+    from holdfast.operations.resume import recover as recover, resume as resume
     from holdfast.operations.run import run as run
-    from holdfast.operations.runs import runs as runs
-    from holdfast.operations.runs_everywhere import everywhere as everywhere
+    from holdfast.operations.runs import everywhere as everywhere, past_runs as past_runs, runs as runs, sizes as sizes
     from holdfast.operations.save import save as save, session_load as session_load, session_save as session_save
     from holdfast.operations.scan_secrets import scan as scan
     from holdfast.operations.search import search as search
-    from holdfast.operations.show import log as log, sessions as sessions, show as show
+    from holdfast.operations.show import (
+        log as log,
+        picture as picture,
+        report as report,
+        sessions as sessions,
+        show as show,
+    )
     from holdfast.operations.start import start as start
     from holdfast.operations.status import status as status
     from holdfast.operations.step import (
@@ -159,30 +159,23 @@ HOMES = {
     "operations.checkpoints": "checkpoints delete_checkpoint diff export_checkpoints validate_checkpoints",
     "operations.config": "config_get config_list config_set",
     "operations.delete": "delete",
-    "operations.disk_usage": "sizes",
     "operations.doctor": "doctor",
     "operations.entries": "action add_task decide error finish_task forget list_tasks note pin prompt rename revoke "
     "tag",
     "operations.export": "export",
     "operations.guard": "bisect guard",
-    "operations.import_claude": "import_claude",
-    "operations.import_run": "import_run",
+    "operations.import_run": "import_claude import_run",
     "operations.init": "init off on uninit",
     "operations.lifecycle": "abandon abort complete fail join leave pause reopen switch",
     "operations.maintenance": "repair sweep tidy verify",
-    "operations.past_runs": "past_runs",
-    "operations.recover": "recover",
-    "operations.report": "picture report",
-    "operations.restore": "continue_restore redo restore undo undo_restore",
-    "operations.resume": "resume",
-    "operations.rollback": "rollback",
+    "operations.restore": "continue_restore redo restore rollback undo undo_restore",
+    "operations.resume": "recover resume",
     "operations.run": "run",
-    "operations.runs": "runs",
-    "operations.runs_everywhere": "everywhere",
+    "operations.runs": "everywhere past_runs runs sizes",
     "operations.save": "save session_load session_save",
     "operations.scan_secrets": "scan",
     "operations.search": "search",
-    "operations.show": "log sessions show",
+    "operations.show": "log picture report sessions show",
     "operations.start": "start",
     "operations.status": "status",
     "operations.step": "complete_step fail_step list_steps start_step",

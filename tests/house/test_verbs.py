@@ -76,7 +76,7 @@ def test_every_result_of_a_command_is_rendered() -> None:
     shown = [verb for verb in VERBS.values() if verb.command and verb.name not in FLOWS]
     for verb in shown:
         import_module(f"holdfast.surfaces.cli.render.{render.HOMES[verb.module]}")
-    known = {each.__name__ for each in render.RENDERERS}
+    known = {name.rpartition(".")[2] for name in render.RENDERERS}
     returned = {verb.name: set(verb.function.__annotations__["return"].split(" | ")) for verb in shown}
     assert {name: missing for name, names in returned.items() if (missing := names - known)} == {}
 

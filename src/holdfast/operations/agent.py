@@ -125,7 +125,7 @@ def fail_agent(
         return _record(journal, found, "agent.failed", body, worker.status == steps.FAILED)
 
 
-@verb("agent list", example="holdfast agent list", changes=False, previews=True)
+@verb("agent list", previews=True)
 def list_agents(workspace: Workspace, *, run: RunName = None) -> AgentsListed:
     """List the agents of a run with their progress."""
     with workspace.reading() as journal:

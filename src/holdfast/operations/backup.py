@@ -91,7 +91,6 @@ def _ask_to_put_back(workspace: Workspace, given: Arguments, can_ask: bool) -> C
     "restore-backup",
     group=Group.CARE,
     example="holdfast restore-backup ~/holdfast.tar.gz --yes",
-    about="restore the store from a backup",
     asks=_ask_to_put_back,
     syncs=False,
     options=(YES,),

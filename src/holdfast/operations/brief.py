@@ -18,7 +18,6 @@ from holdfast.project.workspace import Workspace
     example="holdfast brief --budget 4000",
     about="the brief that the next session would get",
     common=True,
-    changes=False,
     previews=True,
 )
 def brief(

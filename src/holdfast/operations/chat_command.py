@@ -27,8 +27,8 @@ from holdfast.maintenance.verify import prove
 from holdfast.operations import checkpoints, lifecycle
 from holdfast.operations.brief import brief
 from holdfast.operations.parameters import argument
+from holdfast.operations.restore import rollback
 from holdfast.operations.resume import resume
-from holdfast.operations.rollback import rollback
 from holdfast.operations.runs import runs
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status

@@ -97,7 +97,6 @@ def _find_other(workspace: Workspace, given: Arguments, can_ask: bool) -> Instea
     example="holdfast checkpoints --touching src/client.py",
     about="checkpoints, newest first",
     common=True,
-    changes=False,
     options=(Parameter(choices=ACTS, target="act"), Parameter(metavar="[CHECKPOINT…]", many=True, target="names")),
     previews=True,
     asks=_find_act,

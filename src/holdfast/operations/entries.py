@@ -169,7 +169,7 @@ def finish_task(
         return TaskDone(found.id, entry, is_open)
 
 
-@verb("task list", example="holdfast task list", changes=False, previews=True)
+@verb("task list", previews=True)
 def list_tasks(workspace: Workspace, *, run: RunName = None) -> TasksListed:
     """The tasks of a run, open and done."""
     with workspace.reading() as journal:

@@ -81,11 +81,7 @@ def guard(
     return Guarded(line, code, passed, _back_to(workspace, passed) if passed and auto else None)
 
 
-@verb(
-    group=Group.BACK,
-    example="holdfast bisect -- pytest -q tests/test_client.py",
-    about="find the first checkpoint at which a command fails",
-)
+@verb(group=Group.BACK, example="holdfast bisect -- pytest -q tests/test_client.py")
 def bisect(
     workspace: Workspace,
     command: Annotated[tuple[str, ...], argument(metavar="-- COMMAND…", kind=Kind.COMMAND)] = (),

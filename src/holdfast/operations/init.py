@@ -214,13 +214,13 @@ def _untracked_hint(workspace: Workspace, path: Path) -> list[str]:
     return [f"git shows {path_text(name)} {hint}"]
 
 
-@verb(group=Group.SETUP, example="holdfast off", about="stop recording in this project", syncs=False)
+@verb(group=Group.SETUP, about="stop recording in this project", syncs=False)
 def off(workspace: Workspace) -> Switched:
     """Stop recording in this project until `holdfast on`. In one shell: `export HOLDFAST=0`."""
     return _switch(workspace, True)
 
 
-@verb(group=Group.SETUP, example="holdfast on", syncs=False)
+@verb(group=Group.SETUP, syncs=False)
 def on(workspace: Workspace) -> Switched:
     """Resume recording in this project."""
     return _switch(workspace, False)

@@ -51,12 +51,7 @@ class Left(Struct):
     changed: bool
 
 
-@verb(
-    group=Group.GO,
-    example='holdfast pause --reason "waiting for the review"',
-    about="pause a run; it stays open",
-    common=True,
-)
+@verb(group=Group.GO, example='holdfast pause --reason "waiting for the review"', common=True)
 def pause(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Pause a run; it stays open."""
     return _settle(workspace, run, Move.PAUSE, reason)
@@ -68,7 +63,7 @@ def complete(workspace: Workspace, run: RunName = None, *, reason: Why = None) -
     return _settle(workspace, run, Move.COMPLETE, reason)
 
 
-@verb(group=Group.GO, example='holdfast fail --reason "the API is gone"', about="end a run that cannot reach its goal")
+@verb(group=Group.GO, example='holdfast fail --reason "the API is gone"')
 def fail(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """End a run that cannot reach its goal."""
     return _settle(workspace, run, Move.FAIL, reason)

@@ -39,14 +39,7 @@ class Verified(Struct):
     unread: int = 0  # calls in the inbox that cannot be read at present
 
 
-@verb(
-    group=Group.CARE,
-    example="holdfast verify --deep",
-    about="check that the store is undamaged",
-    common=True,
-    changes=False,
-    syncs=False,
-)
+@verb(group=Group.CARE, example="holdfast verify --deep", common=True, changes=False, syncs=False)
 def verify(
     workspace: Workspace,
     *,
@@ -88,13 +81,7 @@ class Repaired(FilesRepaired):
     store: Mended | None = None  # null: there is no store
 
 
-@verb(
-    group=Group.CARE,
-    example="holdfast repair",
-    about="repair the store, and damaged files of a run",
-    syncs=False,
-    options=(YES,),
-)
+@verb(group=Group.CARE, about="repair the store, and damaged files of a run", syncs=False, options=(YES,))
 def repair(
     workspace: Workspace,
     run: Annotated[str | None, argument(kind=Kind.RUN)] = None,
@@ -183,7 +170,7 @@ class Swept(Struct):
     troubles: list[str]
 
 
-@verb(group=Group.CARE, example="holdfast sweep", about="ingest waiting hook calls, mark dead sessions", syncs=False)
+@verb(group=Group.CARE, about="ingest waiting hook calls, mark dead sessions", syncs=False)
 def sweep(workspace: Workspace) -> Swept:
     """Ingest the hook calls that wait in the inbox, and mark the sessions of dead processes as interrupted."""
     found = catch_up.catch_up(workspace)

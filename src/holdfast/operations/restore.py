@@ -1,4 +1,4 @@
-"""Go back to a checkpoint, and take that back."""
+"""Restore a checkpoint, take that back, and roll back both the code and the run's state."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Annotated
 
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused, WrongUsage
-from holdfast.core.model import Checkpoint, Restore
+from holdfast.core.model import Checkpoint, Restore, Run
 from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import count, escape_path, one_line
 from holdfast.journal.journal import Journal
-from holdfast.operations.parameters import YES, DryRun, Kind, argument, flag, option
+from holdfast.layouts.registry import find_layout
+from holdfast.operations.parameters import YES, DryRun, Kind, RunName, argument, flag, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import find_unfinished
 from holdfast.project.checkpoints.restore import Restored, finish, restore_to, reversed_way
@@ -54,7 +55,6 @@ def _about(made: Checkpoint) -> str:
 @verb(
     group=Group.BACK,
     example="holdfast restore cp-4x9k2m7pq3 src/client.py",
-    about="make the worktree equal to a checkpoint",
     common=True,
     options=(
         flag("--code", help="The worktree (the default).", gives={"code": True, "state": False}),
@@ -116,7 +116,7 @@ def undo_restore(workspace: Workspace) -> Restored:
     return finish(workspace, take_back=True) if unfinished else undo(workspace)
 
 
-@verb(group=Group.BACK, example="holdfast undo", about="take the last restore back", common=True, options=(YES,))
+@verb(group=Group.BACK, about="take the last restore back", common=True, options=(YES,))
 def undo(workspace: Workspace) -> Restored:
     """Take back the last restore: every byte and every mode."""
 
@@ -129,7 +129,7 @@ def undo(workspace: Workspace) -> Restored:
     return restore_to(workspace, choose, force=True)
 
 
-@verb(group=Group.BACK, example="holdfast redo", about="do again what was undone", options=(YES,))
+@verb(group=Group.BACK, about="do again what was undone", options=(YES,))
 def redo(workspace: Workspace) -> Restored:
     """Do again what `holdfast undo` took back."""
 
@@ -149,3 +149,66 @@ def _refuse_without_state(target: Checkpoint) -> None:
             [("checkpoint", target.id)],
             [f"`holdfast restore {target.id} --code`"],
         )
+
+
+def _ask_to_roll_back(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    if given.get("yes") or given.get("dry_run"):
+        return None
+    run, force = given.get("run"), given.get("force", False)
+    planned = rollback(workspace, given["checkpoint"], run=run, dry_run=True, force=force)
+    if not (planned.acts or planned.later_events):
+        return None
+    command = f"holdfast rollback {planned.to}{f' --run {run}' if run else ''}"
+    to = {"checkpoint": planned.to}
+    return confirmation(f"Go back to {planned.to}?", command, about=planned, arguments=to)
+
+
+@verb(
+    group=Group.BACK,
+    example="holdfast rollback 3 --yes",
+    about="restore both the code and the run's state",
+    asks=_ask_to_roll_back,
+    options=(YES,),
+)
+def rollback(
+    workspace: Workspace,
+    checkpoint: Annotated[str, argument(metavar="N|CHECKPOINT", kind=Kind.CHECKPOINT)],
+    *,
+    run: RunName = None,
+    dry_run: DryRun = False,
+    force: Annotated[bool, option(help="Even over changes of another live session, or from another worktree.")] = False,
+) -> Restored:
+    """Restore both the code and the run's state of a checkpoint. `holdfast undo` takes it back.
+
+    N is a row of the last list of checkpoints; without a list, it counts from the newest.
+    """
+
+    def choose(journal: Journal) -> Restore:
+        found = select.get_run(workspace, journal, run, ended_too=True)
+        target = find_layout(found.layout).get_checkpoint(workspace, journal, found, checkpoint)
+        _refuse_other_state(target, found)
+        id, now = ids.make("res"), workspace.clock.now()
+        return Restore(id, now, before="", target=target.id, run=found.id, seq_after=target.seq, verb="rollback")
+
+    with workspace.reading() as journal:
+        meant = select.get_run(workspace, journal, run, ended_too=True)
+    layout = find_layout(meant.layout)
+    if layout.RULES.has_numbered_steps:
+        layout.prepare_return(workspace, meant, checkpoint)
+        layout.refuse_return(meant, restore_to(workspace, choose, dry_run=True, force=force))
+    return restore_to(workspace, choose, dry_run=dry_run, force=force)
+
+
+def _refuse_other_state(target: Checkpoint, run: Run) -> None:
+    """Refuse a checkpoint that holds no state of this run."""
+    if target.run == run.id and target.seq is not None:
+        return
+    code = f"`holdfast restore {target.id}` restores the code alone"
+    if target.run is None or target.seq is None:
+        facts = [("checkpoint", target.id)]
+        raise Refused("This checkpoint was made without a run, so it holds no state", facts, [code])
+    raise Refused(
+        "This checkpoint belongs to another run",
+        [("checkpoint", target.id), ("its run", target.run), ("this run", run.id)],
+        [code, f"`holdfast rollback {target.id} --run {target.run}` rolls that run back"],
+    )

@@ -24,8 +24,8 @@ from holdfast.ingest.open import foreign_files, readable
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.results import CHOICES, Recovery
 from holdfast.operations.parameters import Kind, Parameter, argument, flag, option
-from holdfast.operations.recover import CHOICES
 from holdfast.operations.verb import Group, verb
 from holdfast.project.briefs import PATIENCE
 from holdfast.project.checkpoints.restore import Restored, restore_to
@@ -328,3 +328,10 @@ def _directory(workspace: Workspace, session: Session | None) -> str:
     if place and os.path.isdir(place) and Path(locate.locate_store(place)[1]) == workspace.place:
         return place
     return path_text(workspace.root)
+
+
+@verb(None)
+def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
+    """Say what can be done about a damaged session file, or do it."""
+    found = [recovery for layout in layouts() if (recovery := layout.recover(workspace, choose, establish))]
+    return next((recovery for recovery in found if recovery.why is not None), found[0])

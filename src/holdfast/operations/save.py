@@ -26,7 +26,7 @@ SessionRun = Annotated[
 ]
 
 
-@verb(group=Group.GO, example="holdfast save", about="save the open run: code and state")
+@verb(group=Group.GO, about="save the open run: code and state")
 def save(workspace: Workspace, *, run: RunName = None) -> Saved | SessionSaved:
     """Save the open run, code and state, if anything changed. Prints the id of the checkpoint that holds it.
 

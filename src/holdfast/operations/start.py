@@ -34,12 +34,7 @@ class Started(Struct):
     archived: list[str] = []  # sessions of an orchestrator that this one follows
 
 
-@verb(
-    group=Group.GO,
-    example='holdfast start "Add retries to the client" --steps design,code,test',
-    about="begin a run",
-    common=True,
-)
+@verb(group=Group.GO, example='holdfast start "Add retries to the client" --steps design,code,test', common=True)
 def start(
     workspace: Workspace,
     goal: Annotated[str, argument()],

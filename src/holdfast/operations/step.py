@@ -130,7 +130,7 @@ def fail_step(
         return _record(journal, found, "step.failed", {"name": name, "error": error}, same)
 
 
-@verb("step list", example="holdfast step list", changes=False, previews=True)
+@verb("step list", previews=True)
 def list_steps(workspace: Workspace, *, run: RunName = None) -> StepsListed:
     """List the steps of a run with their status."""
     with workspace.reading() as journal:

@@ -48,7 +48,6 @@ class TrustListed(Struct):
 
 @verb(
     group=Group.SETUP,
-    example="holdfast trust",
     about="see what a project brings that could run, and allow it",
     syncs=False,
     options=(flag("--yes", help="Is no answer here: who allows something has to see it, at a terminal."),),
@@ -70,7 +69,7 @@ def trust(workspace: Workspace, path: Annotated[str | None, argument()] = None, 
         return Trusted(_meant(workspace, path), [brought.path for brought in chosen])
 
 
-@verb(group=Group.SETUP, example="holdfast untrust", about="allow it no more", syncs=False)
+@verb(group=Group.SETUP, about="allow it no more", syncs=False)
 def untrust(workspace: Workspace, path: Annotated[str | None, argument()] = None) -> Untrusted:
     """Take trust back, from everything of this project or from one file or directory of it."""
     with files.os_errors():

@@ -39,7 +39,7 @@ def verb(
     prints: str | None = None,
     aliases: tuple[str, ...] = (),
     common: bool = False,
-    changes: bool = True,
+    changes: bool | None = None,
     syncs: bool = True,
     previews: bool = False,
     asks: Asks | None = None,
@@ -50,7 +50,7 @@ def verb(
 
     `command`: as one types it; its own name if it is not given, None for Python only. `prints`: what standard output
     is, where it is short. `syncs`: whether the journal is brought up to date first. `previews`: it only reads, and
-    works on another system's files without a store.
+    works on another system's files without a store. `changes`: if not given, all but previews do.
     """
 
     def register(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
@@ -59,8 +59,8 @@ def verb(
         name, module = function.__name__, function.__module__.rpartition(".")[2]
         typed = name if command == "" else command
         VERBS[name] = Verb(
-            name, module, act, typed, group, example or f"holdfast {typed}", about, prints, aliases, common, changes,
-            syncs, asks, follows, options,
+            name, module, act, typed, group, example or f"holdfast {typed}", about, prints, aliases, common,
+            not previews if changes is None else changes, syncs, asks, follows, options,
         )  # fmt: skip
         return act
 

@@ -20,14 +20,13 @@ from holdfast.core.text import count, one_line, path_text
 from holdfast.core.untrusted_text import enclose
 from holdfast.ingest.catch_up import warn_if_silent
 from holdfast.layouts.registry import find_layout
-from holdfast.operations.past_runs import past_runs
-from holdfast.operations.recover import HISTORY, Recovery, recover
-from holdfast.operations.resume import Resumed, resume as go_on
-from holdfast.operations.runs import runs as list_runs, which_run
+from holdfast.layouts.results import HISTORY, Recovery
+from holdfast.operations.resume import Resumed, recover, resume as go_on
+from holdfast.operations.runs import past_runs, runs as list_runs, which_run
 from holdfast.project.checkpoints.conflicts import describe_clashes
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import questions, terminal
-from holdfast.surfaces.cli.render.history import said_history
+from holdfast.surfaces.cli.render.runs import said_history
 from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system import process

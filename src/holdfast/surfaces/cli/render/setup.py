@@ -1,4 +1,4 @@
-"""What was set up: agents' settings, recording, and what doctor finds."""
+"""What was set up: agents' settings, recording, what doctor finds, Holdfast's own settings, trust."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from holdfast.agents.install import Changed
 from holdfast.core.errors import DONE, FAILED
 from holdfast.core.text import count, one_line
-from holdfast.operations.doctor import Examined
-from holdfast.operations.init import Initialised, Switched, Uninstalled
-from holdfast.surfaces.cli.render import View, renders
+from holdfast.surfaces.cli.render import View, listed, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
+from holdfast.surfaces.cli.trust import literal
 
-STYLE_OF = {"ok": "good", "warning": "warn", "broken": "bad"}
+if TYPE_CHECKING:
+    from holdfast.agents.install import Changed
+    from holdfast.operations import config, doctor, init, trust
+    from holdfast.project import settings
+
+STYLE_OF = {  # of checks, and of grants
+    "ok": "good", "warning": "warn", "broken": "bad", "trusted": "good", "changed": "bad", "waiting": "warn",
+}  # fmt: skip
 
 
-@renders(Initialised)
-def said_initialised(found: Initialised, view: View) -> Said:
+@renders
+def said_initialised(found: init.Initialised, view: View) -> Said:
     if found.plugin:
         return Said(found, [found.plugin], list(_loading(found)))
     if view.given.get("dry_run"):
@@ -35,7 +41,7 @@ def said_initialised(found: Initialised, view: View) -> Said:
     return Said(found, [found.store], [*talk, *found.hints])
 
 
-def _loading(found: Initialised) -> Iterator[Line]:
+def _loading(found: init.Initialised) -> Iterator[Line]:
     once, add, install = found.commands
     if found.created:
         yield "Ready."
@@ -50,8 +56,8 @@ def _changes(file: str, events: dict[str, str]) -> Iterator[Line]:
             yield f"In {file}, {what}: {', '.join(names)}"
 
 
-@renders(Uninstalled)
-def said_uninstalled(found: Uninstalled, view: View) -> Said:
+@renders
+def said_uninstalled(found: init.Uninstalled, view: View) -> Said:
     talk: list[Line] = [f"{changed.file} {_given_back(changed)}" for changed in found.files]
     if not found.files:
         talk.append("No settings here had our calls.")
@@ -71,8 +77,8 @@ def _given_back(changed: Changed) -> str:
     return "is what it was before" if changed.exact else "was changed meanwhile; only our calls were taken out"
 
 
-@renders(Examined)
-def said_examined(found: Examined, view: View) -> Said:
+@renders
+def said_examined(found: doctor.Examined, view: View) -> Said:
     data: list[Line] = []
     for check in found.checks:
         data.append((STYLE_OF[check.state], f"{check.state:<8} {check.name}: {one_line(check.about, 300)}"))
@@ -81,8 +87,40 @@ def said_examined(found: Examined, view: View) -> Said:
     return Said(found, data, code=DONE if found.healthy else FAILED)
 
 
-@renders(Switched)
-def said_recording(found: Switched, view: View) -> Said:
+@renders
+def said_recording(found: init.Switched, view: View) -> Said:
     if found.off:
         return Said(found, talk=["Nothing is recorded here from now on." if found.changed else "It was off already."])
     return Said(found, talk=["Recording." if found.changed else "It was on already."])
+
+
+@renders
+def said_settings(found: config.Configured, view: View) -> Said:
+    shown = 3 if view.given.get("origin") else 2
+    rows = [[value.key, str(value.value), value.origin][:shown] for value in found.settings]
+    return listed(found, "setting value origin" if shown == 3 else "setting value", rows)
+
+
+@renders
+def said_setting(found: settings.Value, view: View) -> Said:
+    return Said(found, [str(found.value)])
+
+
+@renders
+def said_set(found: config.Set, view: View) -> Said:
+    return Said(found, [str(found.value)], [f"Written to {found.file}"])
+
+
+@renders
+def said_grants(found: trust.TrustListed, view: View) -> Said:
+    lines: list[Line] = []
+    for grant in found.grants:
+        lines.append((STYLE_OF.get(grant.state, "dim"), f"{grant.state:<8} {one_line(grant.path)}"))
+        lines += [f"           {literal(command)}" for command in grant.commands]
+    return Said(found, lines, [] if lines else ["Nothing was ever allowed"])
+
+
+@renders
+def said_untrusted(found: trust.Untrusted, view: View) -> Said:
+    lines: list[Line] = [one_line(place) for place in found.paths]
+    return Said(found, lines, ["Not trusted any more" if lines else "Nothing here was trusted"])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from holdfast.core.text import count, one_line
-from holdfast.operations.export import RunExported
-from holdfast.operations.import_claude import Imported
-from holdfast.operations.import_run import RunImported
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 
+if TYPE_CHECKING:
+    from holdfast.operations import export, import_run
+
 NAMED = 10
 
 
-@renders(RunExported)
-def said_exported(found: RunExported, view: View) -> Said:
+@renders
+def said_exported(found: export.RunExported, view: View) -> Said:
     talk: list[Line] = [
         f"Exported {found.run}: {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
         + (f", {count(found.transcripts, 'transcript')}" if view.given.get("transcripts") else "")
@@ -32,8 +34,8 @@ def said_exported(found: RunExported, view: View) -> Said:
     return Said(found, [found.path], talk)
 
 
-@renders(RunImported)
-def said_imported(found: RunImported, view: View) -> Said:
+@renders
+def said_imported(found: import_run.RunImported, view: View) -> Said:
     goal = one_line(found.goal, 80)
     talk: list[Line] = []
     if found.outcome == "known":
@@ -55,8 +57,8 @@ def said_imported(found: RunImported, view: View) -> Said:
     return Said(found, [found.run], talk)
 
 
-@renders(Imported)
-def said_conversations(found: Imported, view: View) -> Said:
+@renders
+def said_conversations(found: import_run.Imported, view: View) -> Said:
     numbers = f"{count(found.prompts, 'prompt')}, {count(found.actions, 'action')}"
     imported = f"Imported {count(len(found.runs), 'run')} of {count(found.conversations, 'conversation')}: {numbers}"
     talk: list[Line] = [f"Nothing to import: {found.reason}" if found.reason else imported]
