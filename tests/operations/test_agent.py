@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused, WrongUsage
-from holdfast.operations.agent import AgentTold
+from holdfast.operations.step import AgentTold
 from holdfast.project.workspace import Workspace
 from tests.operations.orchestras import agree, orchestrate, session_of
 from tests.operations.people import kinds_of, run_of

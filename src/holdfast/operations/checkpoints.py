@@ -220,8 +220,7 @@ def delete_checkpoint(
 @verb("checkpoints validate", changes=False)
 def validate_checkpoints(workspace: Workspace, *, run: RunName = None) -> Validated:
     """Check that checkpoints are whole: the code of this worktree's; for a Go Team run its files too."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run, ended_too=True)
+    with select.reading(workspace, run, ended_too=True) as (journal, found):
         of_run = found.id if journal.rules_of(found).has_numbered_steps else None
         listed = list(journal.list_checkpoints(workspace.worktree, run=of_run))
     problems = prove(workspace, listed, deep=False).problems
@@ -235,8 +234,7 @@ def validate_checkpoints(workspace: Workspace, *, run: RunName = None) -> Valida
 @verb("checkpoints export")
 def export_checkpoints(workspace: Workspace, *, run: RunName = None) -> Exported:
     """Write the files of a Go Team run and the code of its checkpoints into an archive, and its digest beside it."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run, ended_too=True)
+    found = select.read_run(workspace, run, ended_too=True)
     return find_layout(found.layout).export_checkpoints(workspace, found)
 
 

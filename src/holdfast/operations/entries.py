@@ -122,8 +122,7 @@ def revoke(
     run: RunName = None,
 ) -> Revoked:
     """Revoke a decision. It stays in the history, but no brief shows it any more."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         entry = select.get_entry([known.id for known in found.decisions], decision, "d", "decision")
         changed = entry in {known.id for known in found.standing_decisions}
         if changed:
@@ -159,8 +158,7 @@ def finish_task(
     run: RunName = None,
 ) -> TaskDone:
     """Finish a task, and record its outcome."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         entry = select.get_entry([known.id for known in found.tasks], task, "t", "task")
         is_open = entry in {known.id for known in found.open_tasks}
         if is_open or outcome or files:
@@ -172,9 +170,8 @@ def finish_task(
 @verb("task list", previews=True)
 def list_tasks(workspace: Workspace, *, run: RunName = None) -> TasksListed:
     """The tasks of a run, open and done."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run)
-        return TasksListed(found.id, found.tasks)
+    found = select.read_run(workspace, run)
+    return TasksListed(found.id, found.tasks)
 
 
 @verb(group=Group.TELL, example='holdfast action "Ran the migration" --file db/schema.sql', prints="the event's number")
@@ -248,8 +245,7 @@ def forget(
     workspace: Workspace, event: Annotated[str, argument()], *, run: RunName = None, dry_run: bool = False
 ) -> Forgotten:
     """Make a run forget one event: no list, brief or search shows it any more. Its number stays taken."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         seq = select.get_seq(found, event)
         (target,) = journal.events(found.id, after=seq - 1, until=seq)
         if target.kind.startswith(("run.", "session.", "event.")):
@@ -268,8 +264,7 @@ def forget(
 def rename(workspace: Workspace, name: Annotated[str, argument()], *, run: RunName = None) -> Renamed:
     """Give a run a name, which is shown instead of its goal."""
     checked(name, "name", NAME_LIMIT)
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         if found.name != name:
             journal.append(found.id, Draft("run.renamed", {"name": name}))
         return Renamed(journal.get_run(found.id))
@@ -289,8 +284,7 @@ def tag(
         checked(word, "tag", TAG_LIMIT)
         if any(letter.isspace() or letter == "," for letter in word):
             raise WrongUsage("A tag is one word", [("tag", word)], ["use a hyphen: `in-review`"])
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         added = [word for word in dict.fromkeys(add) if word not in found.tags]
         removed = [word for word in dict.fromkeys(remove) if word in found.tags]
         if added or removed:
@@ -300,16 +294,14 @@ def tag(
 
 def _add(workspace: Workspace, run: str | None, kind: str, **body: Any) -> tuple[str, str, int]:
     """Append an entry. Returns the run's id, the entry's id and the number of the event."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         entry = fold.entry_id(found, kind)
         (event,) = journal.append(found.id, Draft(kind, {"entry": entry, **body}))
         return found.id, entry, event.seq
 
 
 def _record(workspace: Workspace, run: str | None, draft: Draft) -> Recorded:
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         (event,) = journal.append(found.id, draft)
         return Recorded(found.id, event.seq)
 

@@ -190,8 +190,7 @@ def rollback(
         id, now = ids.make("res"), workspace.clock.now()
         return Restore(id, now, before="", target=target.id, run=found.id, seq_after=target.seq, verb="rollback")
 
-    with workspace.reading() as journal:
-        meant = select.get_run(workspace, journal, run, ended_too=True)
+    meant = select.read_run(workspace, run, ended_too=True)
     layout = find_layout(meant.layout)
     if layout.RULES.has_numbered_steps:
         layout.prepare_return(workspace, meant, checkpoint)

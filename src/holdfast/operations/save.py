@@ -12,7 +12,7 @@ from holdfast.layouts.protocol import Layout
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.layouts.results import LoadRequest, Reloaded, SessionSaved
 from holdfast.layouts.save import Saved, save_run
-from holdfast.operations.brief import brief
+from holdfast.operations.context import brief
 from holdfast.operations.parameters import DryRun, Kind, RunName, option
 from holdfast.operations.verb import Group, verb
 from holdfast.project.runs import select
@@ -36,8 +36,7 @@ def save(workspace: Workspace, *, run: RunName = None) -> Saved | SessionSaved:
         for layout in layouts():
             if active := layout.find_active(workspace):
                 return layout.save_session(workspace, active, "manual")
-    with workspace.reading() as journal:
-        meant = select.get_run(workspace, journal, run)
+    meant = select.read_run(workspace, run)
     layout = find_layout(meant.layout)
     name = layout.own_id(workspace, meant)
     return save_run(workspace, run) if name is None else layout.save_session(workspace, name, "manual")

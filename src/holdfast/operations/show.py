@@ -211,8 +211,7 @@ def log(
     after: int = 0,
 ) -> Logged:
     """List the events of a run, oldest first. With -f and --json, one object a line."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.reading(workspace, run) as (journal, found):
         events = journal.events(
             found.id, after=min(after, MOST), newest=newest if newest is None else min(newest, MOST)
         )
@@ -281,8 +280,7 @@ def _refuse_to_replace(path: Path) -> None:
 
 
 def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session], list[Checkpoint]]:
-    with workspace.reading() as journal:
-        run = select.get_run(workspace, journal, name)
+    with select.reading(workspace, name) as (journal, run):
         sessions = journal.list_sessions(run.id, limit=SESSIONS)
         checkpoints = list(journal.list_checkpoints(run=run.id, limit=CHECKPOINTS))
     return (

@@ -19,8 +19,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 MODULES = {  # of this package: the modules of operations whose results they render
     "checkpoints": "checkpoint checkpoints guard restore",
     "details": "show status",
-    "entries": "agent brief budget chat_command entries save step team",
-    "maintenance": "backup delete maintenance scan_secrets",
+    "entries": "chat_command context entries save step team",
+    "maintenance": "delete maintenance scan_secrets",
     "runs": "lifecycle runs search start",
     "setup": "config doctor init trust",
     "transfer": "export import_run",

@@ -21,7 +21,7 @@ from holdfast.surfaces.cli.terminal import FILL_STYLE, Line, when
 if TYPE_CHECKING:
     from holdfast.core import brief
     from holdfast.layouts import save
-    from holdfast.operations import agent, budget, chat_command, entries, step, team
+    from holdfast.operations import chat_command, context, entries, step, team
     from holdfast.project.workspace import Workspace
 
 
@@ -40,7 +40,7 @@ def _saved(found: save.Saved) -> str:
     return f"Saved {where} as {found.checkpoint.id}" if found.changed else f"Nothing changed since {where}"
 
 
-def _agent(found: agent.AgentTold) -> str:
+def _agent(found: step.AgentTold) -> str:
     one, now = found.agent, "is" if found.changed else "was already"
     far = f" at {one.progress} %" if one.progress is not None and one.completed is None else ""
     return f"Agent {one.id} of {found.run} {now} {one.status}{far}: {one_line(one.task, 80)}"
@@ -52,8 +52,8 @@ def _became(entry: str, word: str, changed: bool) -> str:
 
 say(
     {
-        "agent.AgentTold": lambda found: (found.agent.id, _agent(found)),
-        "budget.Compressed": lambda found: (
+        "step.AgentTold": lambda found: (found.agent.id, _agent(found)),
+        "context.Compressed": lambda found: (
             str(found.seq),
             f"{found.run} has {count(found.compactions, 'compaction')}",
         ),
@@ -113,7 +113,7 @@ def said_step(found: step.Stepped, view: View) -> Said:
 
 
 @renders
-def said_agents(found: agent.AgentsListed, view: View) -> Said:
+def said_agents(found: step.AgentsListed, view: View) -> Said:
     rows = [[one.id, one.status, _far(one), one.task, one.result or one.error or ""] for one in found.agents]
     advised = f"; mode advises {found.at_once} at once" if found.at_once else ""
     talk = [f"{found.progress} % complete, {found.at_work} at work{advised}"] if rows else []
@@ -151,7 +151,7 @@ def old_runs(found: team.Cleaned) -> list[str]:
 
 
 @renders
-def said_budget(found: budget.Budget, view: View) -> Said:
+def said_budget(found: context.Budget, view: View) -> Said:
     if found.fill is None:
         hint = "`holdfast budget --used N --window N` tells it by hand"
         return Said(found, list(_more(found)), [f"Nothing has measured the context of {found.run} yet; {hint}"])
@@ -160,7 +160,7 @@ def said_budget(found: budget.Budget, view: View) -> Said:
     return Said(found, lines, [f"Advice: {advice}" for advice in found.advice])
 
 
-def _more(found: budget.Budget) -> Iterator[Line]:
+def _more(found: context.Budget) -> Iterator[Line]:
     if found.mode or found.compacted:
         yield f"last compression {when(found.compacted) if found.compacted else 'never'}"
     for name, tokens in found.by_agent.items():

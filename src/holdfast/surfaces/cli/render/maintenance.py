@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.maintenance import prune
     from holdfast.maintenance.purge import Purged
     from holdfast.maintenance.repair import repair
-    from holdfast.operations import backup, delete, maintenance, scan_secrets
+    from holdfast.operations import delete, maintenance, scan_secrets
 
 
 @renders
@@ -117,12 +117,12 @@ def _tidied(found: prune.Tidied) -> Iterator[Line]:
         yield ("warn", f"{count(found.unknown, 'state')} that the journal does not know are kept")
 
 
-def _held(found: backup.BackedUp | backup.PutStoreBack) -> str:
+def _held(found: maintenance.BackedUp | maintenance.PutStoreBack) -> str:
     return f"{count(found.runs, 'run')}, {count(found.events, 'event')}, {count(found.checkpoints, 'checkpoint')}"
 
 
 @renders
-def said_backup(found: backup.BackedUp, view: View) -> Said:
+def said_backup(found: maintenance.BackedUp, view: View) -> Said:
     talk: list[Line] = [f"Kept and verified: {_held(found)}, in {megabytes(found.size)}"]
     if found.unread:
         talk.append(("warn", f"Without {count(len(found.unread), 'kept call')} that cannot be read for the moment"))
@@ -130,7 +130,7 @@ def said_backup(found: backup.BackedUp, view: View) -> Said:
 
 
 @renders
-def said_put_back(found: backup.PutStoreBack, view: View) -> Said:
+def said_put_back(found: maintenance.PutStoreBack, view: View) -> Said:
     talk: list[Line] = [f"Put back: {_held(found)}"]
     if found.before:
         way = f"`holdfast restore-backup {shlex.quote(found.before)}` takes this back"

@@ -1,4 +1,4 @@
-"""Fill of the agent's context window: measured by hooks or entered by hand, with advice; and its compactions."""
+"""The agent's context: the brief for its next session, the fill of its window, and its compactions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from holdfast.core.brief import Brief
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import steps
 from holdfast.core.fold.activity import COMPACTED, MEASURED, MOST_TOKENS, UNTOLD, Fill, fill_of
@@ -17,6 +18,8 @@ from holdfast.ingest.open import readable
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.parameters import RunName, option
 from holdfast.operations.verb import Group, verb
+from holdfast.project import settings
+from holdfast.project.briefs import make_brief
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -64,8 +67,7 @@ def budget(
 
 
 def _measured(workspace: Workspace, run: str | None) -> Budget:
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.reading(workspace, run) as (journal, found):
         session = next((known for known in journal.list_sessions(found.id, limit=20) if known.context_window), None)
     fill = fill_of(found.context_tokens, found.context_window)
     result = Budget(found.id, session.id if session else None, session.model if session else None, fill)
@@ -91,8 +93,7 @@ def _record_measure(workspace: Workspace, used: int, window: int | None, run: st
     if not 0 <= used <= MOST_TOKENS or not (window is None or 1 <= window <= MOST_TOKENS):
         hint = "`holdfast budget --used N --window N`"
         raise WrongUsage("The number of tokens is out of range", [("most", MOST_TOKENS)], [hint])
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         known = window or workspace.settings.whole("context.window") or found.context_window or UNTOLD
         if (used, known) != (found.context_tokens, found.context_window):
             journal.append(found.id, Draft(MEASURED, {"tokens": used, "window": known, "origin": "told"}))
@@ -111,7 +112,27 @@ def compressed(
 ) -> Compressed:
     """Record a compaction of the agent's context, where no hook does."""
     body = {"trigger": "told", "summary": checked(summary, "summary") if summary is not None else ""}
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         (event,) = journal.append(found.id, Draft(COMPACTED, body))
         return Compressed(found.id, event.seq, journal.get_run(found.id).compactions)
+
+
+@verb(
+    group=Group.SEE,
+    example="holdfast brief --budget 4000",
+    about="the brief that the next session would get",
+    common=True,
+    previews=True,
+)
+def brief(
+    workspace: Workspace,
+    *,
+    run: RunName = None,
+    budget: Annotated[int | None, option(least=500, most=1_000_000, metavar="N", help="At most N characters.")] = None,
+) -> Brief:
+    """Print the brief exactly as the next session would get it."""
+    if budget is not None:
+        settings.check("brief.budget", budget, "the budget")
+    with select.reading(workspace, run) as (journal, found):
+        last = journal.find_session(found.last_session or "")
+    return make_brief(workspace, found, last, budget or workspace.settings.whole("brief.budget"), runs=True)
