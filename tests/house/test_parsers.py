@@ -46,7 +46,7 @@ FUZZED = {
     "agents.claude.transcript": "transcript",
     "agents.jsonl": "transcript",
     "ingest.import_conversations": "transcript",
-    "surfaces.cli.click_commands": SAID,
+    "surfaces.cli.parser": SAID,
     "surfaces.cli.command_line": SAID,
     "surfaces.cli.reader": SAID,
     "project.settings": "settings of a project",

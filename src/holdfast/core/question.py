@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.errors import Refused
+
 
 class Choose(Struct, frozen=True, kw_only=True):
     """A choice of options; yes or no without options; free text with `is_text`.
@@ -25,6 +27,13 @@ class Choose(Struct, frozen=True, kw_only=True):
     about: Any = None  # a result that is shown before the question, or lines
     arguments: dict[str, Any] = {}  # what the answer is about: names that may mean something else a moment later
     act: Callable[[Any], Any] | None = None  # of a question about a result: makes the result that counts
+    unseen: Refused | None = None  # of a question that only a person at a terminal may answer: the refusal elsewhere
+
+
+class Tell(Struct, frozen=True):
+    """Lines that are shown at once; the next question comes then."""
+
+    lines: list[str]
 
 
 class Instead(Struct, frozen=True):

@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.question import Choose, Instead
+from holdfast.core.question import Choose, Instead, Tell
 from holdfast.operations.parameters import Parameter, parameters_of
 from holdfast.project.workspace import Workspace
 
 Arguments = Mapping[str, Any]
-Asks = Callable[[Workspace, Arguments, bool], Choose | Instead | None]
+Asks = Callable[[Workspace, Arguments, bool], Choose | Instead | Tell | None]
 Follows = Callable[[Workspace, Arguments, Any], Choose | None]
 
 

@@ -15,13 +15,16 @@ from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Ending, Reason, Run, Session, Status
-from holdfast.core.recovery import DISCONNECT
+from holdfast.core.question import Tell
+from holdfast.core.recovery import DISCONNECT, recommended
 from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, sync_layouts
 from holdfast.journal.journal import Journal
-from holdfast.layouts.registry import present
+from holdfast.layouts.registry import find_layout, present
 from holdfast.operations.parameters import Kind, RunName, argument, option
-from holdfast.operations.verb import Group, verb
+from holdfast.operations.resume import resume
+from holdfast.operations.status import status
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import Turn, keep_if_changed
 from holdfast.project.runs import select
 from holdfast.project.sessions import (
@@ -37,6 +40,7 @@ from holdfast.project.sessions import (
 )
 from holdfast.project.workspace import Workspace, find_followed
 from holdfast.system import files
+from holdfast.system.git.repository import Repository
 from holdfast.system.pty.child import Ended, check_command
 from holdfast.system.pty.supervise import supervise
 
@@ -54,10 +58,28 @@ class Ran(Struct):
     status: Status  # of the run, afterwards
 
 
-@verb(group=Group.GO, example="holdfast run -- claude", about="supervise a command, saved from time to time")
+def _take_up(workspace: Workspace, given: Arguments, can_ask: bool) -> Tell | None:
+    """With `recovery.auto_resume`, resume an interrupted Go Team run first, in the recommended way."""
+    if workspace.settings.values["recovery.auto_resume"].value != "on":
+        return None
+    found = status(workspace, run=given.get("run")).run
+    if found is None or found.status is not Status.INTERRUPTED or not find_layout(found.layout).RULES.is_recovered:
+        return None
+    ways = resume(workspace, found.id, dry_run=True).recovery
+    done = resume(workspace, found.id, start_from=recommended(ways).start_from)
+    branch = workspace.hide(Repository(workspace.root).head().branch)
+    return Tell(list(find_layout(found.layout).resumed_screen(done.run, branch)))
+
+
+@verb(
+    group=Group.GO,
+    example="holdfast run -- claude",
+    about="supervise a command, saved from time to time",
+    asks=_take_up,
+)
 def run(
     workspace: Workspace,
-    command: Annotated[Sequence[str], argument(metavar="-- COMMAND…", kind=Kind.LINE)],
+    command: Annotated[Sequence[str], argument(metavar="-- COMMAND…", kind=Kind.LINE)] = (),
     *,
     run: RunName = None,
     agent: Annotated[

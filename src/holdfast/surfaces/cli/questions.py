@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+from holdfast.agents.registry import find_tool_mark
 from holdfast.core.errors import Ambiguous, Interrupted, Refused
 from holdfast.core.question import Choose
 from holdfast.surfaces.cli import picker, terminal
@@ -38,6 +39,19 @@ def _refuse(question: Choose) -> NoReturn:
     if question.options:
         raise Ambiguous(question.prompt, list(question.options[:FEW]), list(question.hints))
     raise Refused(f"{question.prompt} Nobody is here to say yes", [], list(question.hints))
+
+
+def refuse_unseen(refusal: Refused) -> None:
+    """Refuse, with the reason, where nobody is at a terminal who can see and answer."""
+    if why := _nobody():  # safeguard: nobody-at-terminal
+        raise Refused(f"{refusal.message}: {why}", refusal.facts, refusal.hints)
+
+
+def _nobody() -> str | None:
+    if not is_terminal() or not sys.stderr.isatty():
+        return "nobody is at one here"
+    mark = find_tool_mark(os.environ)
+    return f"an agent started this ({mark} is set)" if mark else None
 
 
 def ask(question: str) -> bool:

@@ -21,7 +21,7 @@ MODULES = {  # of this package: the modules of operations whose results they ren
     "details": "show status",
     "entries": "chat_command context entries save step team",
     "maintenance": "delete maintenance scan_secrets",
-    "runs": "lifecycle runs search start",
+    "runs": "lifecycle run runs search start",
     "setup": "config doctor init trust",
     "transfer": "export import_run",
 }

@@ -13,7 +13,7 @@ from holdfast.surfaces.cli.terminal import Line
 from holdfast.system.clock import ago, shown
 
 if TYPE_CHECKING:
-    from holdfast.operations import lifecycle, runs, search, start
+    from holdfast.operations import lifecycle, run, runs, search, start
 
 PASSED_OVER = 5  # projects that are named
 
@@ -68,6 +68,12 @@ def said_joined(found: lifecycle.Joined, view: View) -> Said:
     talk += [f"Taken over from {session.id}" for session in found.taken_from]
     talk += [f"Also on it: {session.id}" for session in found.others]
     return Said(found, [found.session.id], talk)
+
+
+@renders
+def said_ran(found: run.Ran, view: View) -> Said:
+    cause = f"{found.run} is {found.status}: the command was ended by {found.signal}"
+    return Said(found, talk=[("warn", cause)] if found.signal else [], code=found.code)
 
 
 def _last(run: Run) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from holdfast.core.errors import DONE, FAILED
-from holdfast.core.text import count, one_line
-from holdfast.surfaces.cli.render import View, listed, renders
+from holdfast.core.text import count, one_line, spelled
+from holdfast.surfaces.cli.render import View, listed, previews, renders
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
-from holdfast.surfaces.cli.trust import literal
 
 if TYPE_CHECKING:
     from holdfast.agents.install import Changed
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 STYLE_OF = {  # of checks, and of grants
     "ok": "good", "warning": "warn", "broken": "bad", "trusted": "good", "changed": "bad", "waiting": "warn",
 }  # fmt: skip
+WHITE = r"[ \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
+BLANK = re.compile(rf"{WHITE}*+(?:\n{WHITE}*+){{6,}}|{WHITE}{{41,}}")  # of a length that nobody needs
 
 
 @renders
@@ -124,3 +126,46 @@ def said_grants(found: trust.TrustListed, view: View) -> Said:
 def said_untrusted(found: trust.Untrusted, view: View) -> Said:
     lines: list[Line] = [one_line(place) for place in found.paths]
     return Said(found, lines, ["Not trusted any more" if lines else "Nothing here was trusted"])
+
+
+@renders
+def said_trusted(found: trust.Trusted, view: View) -> Said:
+    number = len(found.allowed) + sum(brought.state != "trusted" for brought in found.files)
+    if number:
+        return Said(found, found.allowed, [f"Allowed: {count(len(found.allowed), 'file')} of {number}"])
+    names = ", ".join(one_line(brought.path, 200) for brought in found.files)
+    return Said(found, talk=[f"All of it is trusted: {names}" if names else "Nothing here waits for trust"])
+
+
+@previews
+def shown(found: trust.Brought) -> Iterator[Line]:
+    """What a file brings, word for word; what would act on a terminal or hide is spelled out."""
+    was = " (it has changed since you allowed it)" if found.state == "changed" else ""
+    yield ("title", f"{literal(found.path)}{was}")
+    for order in found.orders:
+        yield f"  {one_line(order.artifact)}: {literal(order.command)}"
+        if order.why_not:
+            yield ("dim", f"    it never runs: it {one_line(order.why_not, 200)}")
+    for file in found.files:
+        yield f"  which names {literal(file.path)} (sha256 {file.sha256[:16]}…):"
+        yield from (f"    | {line}" for line in _counted(file.text).split("\n"))
+        if file.cut:
+            yield ("warn", "    | there is more of it: look at all of it before you allow it")
+    yield (
+        "dim",
+        "  This file and the files that it names are bound byte for byte; what else they read or run is not",
+    )
+
+
+def literal(command: str) -> str:
+    return _counted(command).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _counted(text: str) -> str:
+    """The text, spelled out; where there is nothing for long it says so, or what stands before leaves the screen."""
+    return BLANK.sub(_count, spelled(text))
+
+
+def _count(found: re.Match[str]) -> str:
+    lines = found.group().count("\n")
+    return f"\n[{count(lines - 1, 'empty line')}]\n" if lines else f"[{count(len(found.group()), 'blank')}]"
