@@ -14,7 +14,7 @@ from holdfast import __version__
 from holdfast.core.errors import DONE, WrongUsage
 from holdfast.core.text import nearest, one_line
 from holdfast.ingest.open import open_workspace
-from holdfast.operations.commands import ALIASES, COMMANDS, Command, find_module
+from holdfast.operations.commands import ALIASES, COMMANDS, Command, is_command
 from holdfast.operations.parameters import Kind, Parameter
 from holdfast.operations.registry import FAMILIES, Group
 from holdfast.surfaces.cli.app import carry_out
@@ -34,8 +34,8 @@ SYNONYMS = {  # verbs of other programs
     "remove": ("delete",),
 }
 OWN = {  # commands of the command line itself
-    "completion": Command("completion", Group.SETUP, "print the completion script of a shell", False, {}),
-    "help": Command("help", Group.SETUP, "how a command is used; --all lists all of them", False, {}),
+    "completion": Command("completion", Group.SETUP, "print the completion script of a shell", False, "", ()),
+    "help": Command("help", Group.SETUP, "how a command is used; --all lists all of them", False, "", ()),
 }
 
 
@@ -178,7 +178,7 @@ class FamilyCommand(WithExample, click.Group):
     """The word that several commands begin with."""
 
     def __init__(self, word: str) -> None:
-        rests = COMMANDS[word].modules
+        rests = COMMANDS[word].rests
         lines = {rest: command_line(f"{word} {rest}") for rest in rests}
         family = FAMILIES[word]
         commands: dict[str, click.Command] = {rest: VerbCommand(line, line.path) for rest, line in lines.items()}
@@ -187,7 +187,7 @@ class FamilyCommand(WithExample, click.Group):
 
 def find_click_command(word: str) -> click.Command | None:
     path = ALIASES.get(word, word)
-    if find_module(path):
+    if is_command(path):
         return VerbCommand(command_line(path), word)
     return FamilyCommand(word) if word in COMMANDS else None
 

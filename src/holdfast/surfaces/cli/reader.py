@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from holdfast.operations.commands import ALIASES, find_module
+from holdfast.operations.commands import ALIASES, is_command
 from holdfast.operations.parameters import Kind, Parameter
 from holdfast.surfaces.cli.command_line import CommandLine, Typed, command_line, is_given
 from holdfast.surfaces.cli.runner import Manner
@@ -33,9 +33,9 @@ def read(arguments: list[str]) -> Read | None:
         return None
     word, *rest = arguments
     path = ALIASES.get(word, word)
-    if rest and find_module(path) is None:
+    if rest and not is_command(path):
         path, rest = f"{path} {rest[0]}", rest[1:]
-    if find_module(path) is None:
+    if not is_command(path):
         return None
     line = command_line(path, alone=True)
     found = read_arguments(rest, line.parameters)
