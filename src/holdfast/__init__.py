@@ -60,8 +60,14 @@ if TYPE_CHECKING:
         config_list as config_list,
         config_set as config_set,
     )
-    from holdfast.operations.context import brief as brief, budget as budget, compressed as compressed
-    from holdfast.operations.delete import delete as delete
+    from holdfast.operations.context import (
+        brief as brief,
+        budget as budget,
+        compressed as compressed,
+        save as save,
+        session_load as session_load,
+        session_save as session_save,
+    )
     from holdfast.operations.doctor import doctor as doctor
     from holdfast.operations.entries import (
         action as action,
@@ -79,7 +85,6 @@ if TYPE_CHECKING:
         tag as tag,
     )
     from holdfast.operations.export import export as export
-    from holdfast.operations.guard import bisect as bisect, guard as guard
     from holdfast.operations.import_run import import_claude as import_claude, import_run as import_run
     from holdfast.operations.init import init as init, off as off, on as on, uninit as uninit
     from holdfast.operations.lifecycle import (
@@ -95,6 +100,7 @@ if TYPE_CHECKING:
     )
     from holdfast.operations.maintenance import (
         backup as backup,
+        delete as delete,
         repair as repair,
         restore_backup as restore_backup,
         sweep as sweep,
@@ -102,7 +108,9 @@ if TYPE_CHECKING:
         verify as verify,
     )
     from holdfast.operations.restore import (
+        bisect as bisect,
         continue_restore as continue_restore,
+        guard as guard,
         redo as redo,
         restore as restore,
         rollback as rollback,
@@ -112,7 +120,6 @@ if TYPE_CHECKING:
     from holdfast.operations.resume import recover as recover, resume as resume
     from holdfast.operations.run import run as run
     from holdfast.operations.runs import everywhere as everywhere, past_runs as past_runs, runs as runs, sizes as sizes
-    from holdfast.operations.save import save as save, session_load as session_load, session_save as session_save
     from holdfast.operations.scan_secrets import scan as scan
     from holdfast.operations.search import search as search
     from holdfast.operations.show import (
@@ -157,22 +164,19 @@ HOMES = {
     "operations.checkpoint": "checkpoint",
     "operations.checkpoints": "checkpoints delete_checkpoint diff export_checkpoints validate_checkpoints",
     "operations.config": "config_get config_list config_set",
-    "operations.context": "brief budget compressed",
-    "operations.delete": "delete",
+    "operations.context": "brief budget compressed save session_load session_save",
     "operations.doctor": "doctor",
     "operations.entries": "action add_task decide error finish_task forget list_tasks note pin prompt rename revoke "
     "tag",
     "operations.export": "export",
-    "operations.guard": "bisect guard",
     "operations.import_run": "import_claude import_run",
     "operations.init": "init off on uninit",
     "operations.lifecycle": "abandon abort complete fail join leave pause reopen switch",
-    "operations.maintenance": "backup repair restore_backup sweep tidy verify",
-    "operations.restore": "continue_restore redo restore rollback undo undo_restore",
+    "operations.maintenance": "backup delete repair restore_backup sweep tidy verify",
+    "operations.restore": "bisect continue_restore guard redo restore rollback undo undo_restore",
     "operations.resume": "recover resume",
     "operations.run": "run",
     "operations.runs": "everywhere past_runs runs sizes",
-    "operations.save": "save session_load session_save",
     "operations.scan_secrets": "scan",
     "operations.search": "search",
     "operations.show": "log picture report sessions show",

@@ -48,7 +48,7 @@ FUZZED = {
     "ingest.import_conversations": "transcript",
     "surfaces.cli.parser": SAID,
     "surfaces.cli.command_line": SAID,
-    "surfaces.cli.reader": SAID,
+    "surfaces.cli.app": SAID,
     "project.settings": "settings of a project",
     "project.runs.tombstones": "unfinished purge",
     "layouts.faber.client_hooks": "hooks of a plugin",

@@ -13,7 +13,7 @@ from holdfast.operations.commands import ALIASES, COMMANDS, load_all, load_verbs
 from holdfast.operations.parameters import Kind
 from holdfast.operations.registry import FAMILIES, Verb
 from holdfast.surfaces.cli import render
-from holdfast.surfaces.cli.app import FLOWS
+from holdfast.surfaces.cli.call import FLOWS
 from holdfast.surfaces.cli.command_line import command_line
 
 from .tree import ROOT, functions, modules, used_names

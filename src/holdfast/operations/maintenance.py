@@ -1,4 +1,4 @@
-"""Maintenance of the store: verify, repair, tidy, sweep; its backup in one file, and the restoration of that."""
+"""Maintenance of the store: verify, repair, tidy, sweep; backup and its restoration; deletion and purge of a run."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import Struct, structs
 
-from holdfast.core.errors import Ambiguous, Damaged, HoldfastError, NotFound, Refused
+from holdfast.core.errors import Ambiguous, Busy, Damaged, HoldfastError, NotFound, Refused
 from holdfast.core.model import Run
 from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import count, one_line, path_text
@@ -19,10 +20,12 @@ from holdfast.ingest import catch_up
 from holdfast.journal import backup_file
 from holdfast.journal.journal import Journal
 from holdfast.layouts.protocol import Layout
-from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.registry import find_layout, find_rules, layouts
 from holdfast.layouts.results import FilesRepaired, Rebuilt as Rebuilt
+from holdfast.maintenance import purge as purging
 from holdfast.maintenance.backup import replace_store, write_backup
 from holdfast.maintenance.prune import Tidied as Tidied, checkpoint_rules, tidy_up
+from holdfast.maintenance.purge import Purge, Purged
 from holdfast.maintenance.repair.repair import Mended as Mended, repair_store
 from holdfast.maintenance.verify import Problem as Problem, check_runs, files_of, prove, rows_of
 from holdfast.operations.parameters import YES, DryRun, Kind, argument, flag, option
@@ -30,6 +33,7 @@ from holdfast.operations.verb import Arguments, Group, synced, verb
 from holdfast.project import inbox
 from holdfast.project.quota import MEGABYTE
 from holdfast.project.runs import select, tombstones
+from holdfast.project.sessions import is_own, live_sessions
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
@@ -288,3 +292,97 @@ def inspect_backup(path: str) -> tuple[backup_file.Contents, int]:
 def _counts(contents: backup_file.Contents) -> tuple[int, int, int]:
     rows = contents.rows
     return rows.get("run", 0) - contents.ledgers, rows.get("event", 0), rows.get("checkpoint", 0)
+
+
+class Deleted(Struct):
+    run: str
+    goal: str
+    events: int
+    purge: Purged | None = None  # with `--purge`: what else was removed
+
+
+def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+    from holdfast.operations.show import show
+
+    run, purge = given["run"], given.get("purge", False)
+    if given.get("yes") or (
+        purge and (purging.is_meant(purging.find_pending(workspace.place), run) or purging.find_gone(workspace, run))
+    ):
+        return None
+    found = show(workspace, run).run
+    scope = "all its checkpoints and every copy of it" if purge else "all its events"
+    prompt = f"Delete {found.id} ({one_line(found.title, 60)}) with {scope}, for good?"
+    return confirmation(prompt, f"holdfast delete {found.id}{' --purge' if purge else ''}")
+
+
+@verb(
+    group=Group.CARE,
+    example="holdfast delete run-4x9k2m7pq3 --yes",
+    about="delete a run for good",
+    asks=_ask_to_delete,
+    options=(YES,),
+)
+def delete(
+    workspace: Workspace,
+    run: Annotated[str, argument(kind=Kind.RUN)],
+    *,
+    purge: Annotated[bool, option(help="Its checkpoints too; no byte of it stays in the store.")] = False,
+) -> Deleted:
+    """Delete a run with all its events, for good."""
+    if purge and (begun := _find_interrupted(workspace)):
+        done = Deleted(begun.run, "", 0, purging.finish(workspace, begun))
+        if purging.is_meant(begun, run):
+            return done
+    if purge and (gone := purging.find_gone(workspace, run)):
+        with workspace.writing(for_session=False) as journal:
+            purging.begin_again(workspace, journal, gone)
+        return Deleted(gone.run, "", 0, purging.finish(workspace, gone))
+    with workspace.writing(for_session=False) as journal:
+        found = _find_run(workspace, journal, run, purge)
+        _refuse_while_alive(workspace, journal, found)
+        result = Deleted(found.id, found.goal, found.seq)
+        plan = purging.begin(workspace, journal, found) if purge else _forget(workspace, journal, found)
+    if purge:
+        result.purge = purging.finish(workspace, plan)
+    elif find_rules(found.layout).returns:
+        purging.purge_files(workspace, plan)
+    return result
+
+
+def _find_run(workspace: Workspace, journal: Journal, run: str, purge: bool) -> Run:
+    try:
+        return select.find_by_name(workspace, journal, run)
+    except NotFound as error:
+        if purge:
+            error.hints.append(
+                "nothing here was deleted under this name; `holdfast uninit --purge` deletes the whole store"
+            )
+        raise
+
+
+def _find_interrupted(workspace: Workspace) -> Purge | None:
+    """Return an interrupted purge. While the journal still has the run, nothing was deleted and it need not finish."""
+    found = purging.find_pending(workspace.place)
+    with workspace.reading() as journal:
+        return found if found and journal.find_run(found.run) is None else None
+
+
+def _forget(workspace: Workspace, journal: Journal, run: Run) -> Purge:
+    plan = purging.plan_purge(workspace, journal, run)
+    conversations = {session.agent_session for session in journal.list_sessions(run.id) if session.agent_session}
+    tombstones.note_deleted(workspace.here, run.id, conversations, msgspec.json.encode(plan))
+    journal.delete(run.id)
+    return plan
+
+
+def _refuse_while_alive(workspace: Workspace, journal: Journal, run: Run) -> None:
+    for session in live_sessions(journal, run.id):
+        assert session.process is not None
+        is_ours = is_own(workspace, session)
+        which = "This" if is_ours else "Another"
+        end = "end this session first, then delete the run from outside" if is_ours else "end that process first"
+        raise Busy(
+            f"{which} session works on run {run.id}",
+            [("session", session.id), ("process", session.process.pid), ("host", session.process.host)],
+            [end, f"`holdfast abandon --run {run.id}` gives the run up but keeps it"],
+        )

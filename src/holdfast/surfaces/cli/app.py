@@ -1,29 +1,31 @@
-"""The `holdfast` command line: plain lines are read at once, all others by the click library.
+"""The `holdfast` command line. Loading the click library takes as long as a checkpoint, so plain lines are read here.
 
-The questions of a verb are asked, it is called, and its result becomes text.
+Plain are words, options with a value, flags. Everything else is left to click, and so is whatever is refused.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from importlib import import_module
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from holdfast.core.errors import Ambiguous, NotAProject, WrongUsage
-from holdfast.core.question import Instead, Tell, confirmation
-from holdfast.operations.commands import get_verb
-from holdfast.operations.parameters import Kind, names_of
-from holdfast.operations.registry import Verb
-from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli import questions, runner, terminal
-from holdfast.surfaces.cli.command_line import CommandLine, Typed
-from holdfast.surfaces.cli.reader import read
-from holdfast.surfaces.cli.render import View, render
-from holdfast.surfaces.cli.runner import Manner, Said, is_terminal
+from holdfast.operations.commands import ALIASES, is_command
+from holdfast.operations.parameters import Kind, Parameter
+from holdfast.surfaces.cli import runner
+from holdfast.surfaces.cli.call import carry_out
+from holdfast.surfaces.cli.command_line import CommandLine, Typed, command_line, is_given
+from holdfast.surfaces.cli.runner import Manner
 
-NAMES = (Kind.RUN, Kind.CHECKPOINT)  # kinds of parameters that one of several choices can answer
-FLOWS = ("resume", "start")  # these still decide here what to ask and to call
+MANNERS = {
+    "--json": "as_json", "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose",
+}  # fmt: skip
+SPECIAL = (Kind.COMMAND, Kind.LINE)
+
+
+class Read(NamedTuple):
+    line: CommandLine
+    typed: dict[str, Any]
+    manner: Manner
 
 
 def run(arguments: list[str]) -> int:
@@ -40,72 +42,91 @@ def _act(arguments: list[str]) -> int:
     return invoke(arguments)
 
 
-def carry_out(workspace: Workspace, line: CommandLine, typed: Typed, manner: Manner) -> Said:
-    try:
-        return _carry_out(workspace, line, typed, manner)
-    except NotAProject as error:
-        if not is_terminal():
-            raise
-        questions.answer_to(confirmation(f"{error.message}. Make a store here?", "holdfast init"))
-        workspace.allows_broad = True
-    return _carry_out(workspace, line, typed, manner)
+def read(arguments: list[str]) -> Read | None:
+    """The command line that these arguments plainly are; None where the whole command line is needed."""
+    if not arguments or "_HOLDFAST_COMPLETE" in os.environ or "--" in arguments:
+        return None
+    word, *rest = arguments
+    path = ALIASES.get(word, word)
+    if rest and not is_command(path):
+        path, rest = f"{path} {rest[0]}", rest[1:]
+    if not is_command(path):
+        return None
+    line = command_line(path, alone=True)
+    found = read_arguments(rest, line.parameters)
+    return Read(line, *found) if found else None
 
 
-def _carry_out(workspace: Workspace, line: CommandLine, typed: Typed, manner: Manner) -> Said:
-    try:
-        return _call(workspace, line, typed, manner)
-    except Ambiguous as error:
-        kinds = [(parameter.kind, parameter.target) for parameter in line.parameters]
-        target = next((target for kind in NAMES for is_kind, target in kinds if is_kind is kind), None)
-        if target is None or not is_terminal() or not error.facts or os.environ.get("HOLDFAST_RUN"):
-            raise
-        return _call(workspace, line, {**typed, target: questions.pick(error)}, manner)
+def read_arguments(arguments: list[str], parameters: list[Parameter]) -> tuple[dict[str, Any], Manner] | None:
+    if any(parameter.kind in SPECIAL for parameter in parameters):
+        return None
+    options = {name: parameter for parameter in parameters for name in parameter.names}
+    words: list[str] = []
+    manner: dict[str, bool] = {}
+    typed: dict[str, Any] = {}
+    waiting = iter(arguments)
+    for argument in waiting:
+        if argument in MANNERS:
+            manner[MANNERS[argument]] = True
+        elif argument.startswith("-"):
+            if not _read_option(argument, waiting, options, typed):
+                return None
+        elif argument:
+            words.append(argument)
+        else:
+            return None
+    if not _place(words, parameters, typed) or not _is_whole(parameters, typed):
+        return None
+    return typed, Manner(**manner)
 
 
-def _call(workspace: Workspace, line: CommandLine, typed: Typed, manner: Manner) -> Said:
-    try:
-        verb, given = line.choose(typed)
-    except WrongUsage as error:
-        if not error.hints:
-            error.hints = [f"`holdfast {line.path} --help`"]
-        raise
-    return perform(workspace, verb, given, manner)
+def _read_option(argument: str, waiting: Iterator[str], options: dict[str, Parameter], typed: dict[str, Any]) -> bool:
+    name, has_value, value = argument.partition("=")
+    parameter = options.get(name)
+    if parameter is None or (has_value and (parameter.is_flag or not name.startswith("--"))):
+        return False
+    if parameter.is_flag:
+        typed[parameter.target] = True
+        return True
+    text = value if has_value else next(waiting, None)
+    found = None if text is None else _checked(parameter, text)
+    if found is None:
+        return False
+    typed[parameter.target] = (*typed.get(parameter.target, ()), found) if parameter.many else found
+    return True
 
 
-def perform(workspace: Workspace, verb: Verb, given: dict[str, Any], manner: Manner) -> Said:
-    """Ask what has to be asked, call, and render the result."""
-    if verb.name in FLOWS:
-        flow = getattr(import_module(f"holdfast.surfaces.cli.{verb.name}"), verb.name)
-        said: Said = flow(workspace, given)
-        return said
-    while verb.asks and (wanted := verb.asks(workspace, given, is_terminal())):
-        if isinstance(wanted, Instead):
-            return perform(workspace, get_verb(wanted.verb), wanted.arguments, manner)
-        if isinstance(wanted, Tell):
-            terminal.emit(wanted.lines, sys.stderr)
-            continue
-        given |= {**wanted.arguments, wanted.parameter: questions.answer_to(wanted)}
-    for parameter in verb.parameters:
-        if parameter.required and parameter.target not in given:
-            name = parameter.metavar or parameter.target.upper()
-            raise WrongUsage(f"Missing argument '{name}'", [], [f"`holdfast {' '.join(verb.words)} --help`"])
-    found = call(verb, workspace, given, manner)
-    while verb.follows and (question := verb.follows(workspace, given, found)):
-        if question.unseen:
-            questions.refuse_unseen(question.unseen)
-        elif not is_terminal():
-            break
-        assert question.act is not None
-        answer = questions.answer_to(question)
-        given[question.parameter] = answer
-        found = question.act(answer)
-    return render(found, View(workspace, verb, given))
+def _checked(parameter: Parameter, text: str) -> str | int | None:
+    """A value that is surely one; None leaves it to the whole command line."""
+    if parameter.kind is Kind.NUMBER:
+        if not (text.isascii() and text.isdecimal() and len(text) < 10):
+            return None
+        number = int(text)
+        is_inside = (parameter.least is None or parameter.least <= number) and (
+            parameter.most is None or number <= parameter.most
+        )
+        return number if is_inside else None
+    return text if not parameter.choices or text in parameter.choices else None
 
 
-def call(verb: Verb, workspace: Workspace, given: dict[str, Any], manner: Manner) -> Any:
-    names = names_of(verb.function)
-    accepted = {name: value for name, value in given.items() if name in names}
-    for parameter in verb.parameters:
-        if parameter.kind is Kind.AS_JSON:
-            accepted[parameter.target] = manner.as_json
-    return verb.function(workspace, **accepted)
+def _place(words: list[str], parameters: list[Parameter], typed: dict[str, Any]) -> bool:
+    """Give each argument its word, and the one that takes several the rest."""
+    left = list(words)
+    for parameter in (each for each in parameters if each.is_argument):
+        if parameter.many or parameter.kind is Kind.WORDS:
+            found = [_checked(parameter, word) for word in left]
+            if None in found:
+                return False
+            typed[parameter.target], left = tuple(found), []
+        elif left:
+            value = _checked(parameter, left.pop(0))
+            if value is None:
+                return False
+            typed[parameter.target] = value
+        elif parameter.variable and (known := os.environ.get(parameter.variable)):
+            typed[parameter.target] = known
+    return not left
+
+
+def _is_whole(parameters: list[Parameter], typed: Typed) -> bool:
+    return all(is_given(typed.get(parameter.target)) for parameter in parameters if parameter.required)

@@ -17,7 +17,7 @@ from holdfast.ingest.open import open_workspace
 from holdfast.operations.commands import ALIASES, COMMANDS, Command, is_command
 from holdfast.operations.parameters import Kind, Parameter
 from holdfast.operations.registry import FAMILIES, Group
-from holdfast.surfaces.cli.app import carry_out
+from holdfast.surfaces.cli.call import carry_out
 from holdfast.surfaces.cli.command_line import CommandLine, command_line
 from holdfast.surfaces.cli.runner import WORDS, Manner, Said, answer
 

@@ -17,13 +17,12 @@ from holdfast.surfaces.cli.terminal import Line
 F = TypeVar("F", bound=Callable[..., Any])
 
 MODULES = {  # of this package: the modules of operations whose results they render
-    "checkpoints": "checkpoint checkpoints guard restore",
+    "checkpoints": "checkpoint checkpoints restore",
     "details": "show status",
-    "entries": "chat_command context entries save step team",
-    "maintenance": "delete maintenance scan_secrets",
+    "entries": "chat_command context entries step team",
+    "maintenance": "export import_run maintenance scan_secrets",
     "runs": "lifecycle run runs search start",
     "setup": "config doctor init trust",
-    "transfer": "export import_run",
 }
 HOMES = {name: module for module, names in MODULES.items() for name in names.split()}
 

@@ -16,8 +16,7 @@ from holdfast.surfaces.cli.terminal import Line, coloured, when
 from holdfast.system.clock import ago
 
 if TYPE_CHECKING:
-    from holdfast.operations import checkpoint, checkpoints, guard
-    from holdfast.project.checkpoints import restore
+    from holdfast.operations import checkpoint, checkpoints, restore
 
 SHOWN = 20  # rows of a list that is part of an answer
 FILTERED = "checkpoint.filtered"
@@ -92,7 +91,7 @@ def said_differences(found: checkpoints.Diffed, view: View) -> Said:
 
 
 @renders
-def said_guarded(found: guard.Guarded, view: View) -> Said:
+def said_guarded(found: restore.Guarded, view: View) -> Said:
     if found.code == 0 and found.passed:
         talk = f"It passes; this state is kept as {found.passed.id}"
     elif found.restored and view.given.get("auto"):
@@ -108,7 +107,7 @@ def said_guarded(found: guard.Guarded, view: View) -> Said:
 
 
 @renders
-def said_bisected(found: guard.Bisected, view: View) -> Said:
+def said_bisected(found: restore.Bisected, view: View) -> Said:
     bad_one = found.first_bad
     label = one_line(bad_one.name or bad_one.message or bad_one.kind, 80)
     talk = [f"First bad of {found.tried} tried: {bad_one.id} ({label})"]
