@@ -11,7 +11,8 @@ from holdfast.core.errors import Refused
 
 
 class Choose(Struct, frozen=True, kw_only=True):
-    """A choice of options; yes or no without options; free text with `is_text`.
+    """A choice of options; yes or no without options; free text with `is_text`;
+    one of several words with `words`.
 
     A required question that cannot be asked refuses the verb; `hints` are the commands that need no answer.
     """
@@ -20,6 +21,8 @@ class Choose(Struct, frozen=True, kw_only=True):
     prompt: str
     options: tuple[tuple[str, str], ...] = ()  # each answer, and what it is
     is_text: bool = False
+    words: dict[str, Any] = {}  # that may be typed, and what each becomes
+    default: str | None = None  # what Enter alone types
     yes: Any = True  # what these answers become
     no: Any = None  # nothing: the verb is refused
     required: bool = True

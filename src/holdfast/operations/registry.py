@@ -15,7 +15,7 @@ from holdfast.project.workspace import Workspace
 
 Arguments = Mapping[str, Any]
 Asks = Callable[[Workspace, Arguments, bool], Choose | Instead | Tell | None]
-Follows = Callable[[Workspace, Arguments, Any], Choose | None]
+Follows = Callable[[Workspace, Arguments, Any], Choose | Instead | None]
 
 
 class Group(StrEnum):
@@ -46,7 +46,7 @@ class Verb(Struct, frozen=True, dict=True):
     changes: bool
     syncs: bool
     asks: Asks | None  # the next question before the call; None: all is known. True: somebody can be asked
-    follows: Follows | None  # the question that a result raises
+    follows: Follows | None  # the question that a result raises, or another call
     options: tuple[Parameter, ...]  # of surfaces: they change how a result is shown, or stand for several arguments
 
     @functools.cached_property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from typing import Any
 
 from holdfast.core.errors import Ambiguous, NotAProject, WrongUsage
@@ -19,7 +18,6 @@ from holdfast.surfaces.cli.render import View, render
 from holdfast.surfaces.cli.runner import Manner, Said, is_terminal
 
 NAMES = (Kind.RUN, Kind.CHECKPOINT)  # kinds of parameters that one of several choices can answer
-FLOWS = ("resume", "start")  # these still decide here what to ask and to call
 
 
 def carry_out(workspace: Workspace, line: CommandLine, typed: Typed, manner: Manner) -> Said:
@@ -56,10 +54,6 @@ def _call(workspace: Workspace, line: CommandLine, typed: Typed, manner: Manner)
 
 def perform(workspace: Workspace, verb: Verb, given: dict[str, Any], manner: Manner) -> Said:
     """Ask what has to be asked, call, and render the result."""
-    if verb.name in FLOWS:
-        flow = getattr(import_module(f"holdfast.surfaces.cli.{verb.name}"), verb.name)
-        said: Said = flow(workspace, given)
-        return said
     while verb.asks and (wanted := verb.asks(workspace, given, is_terminal())):
         if isinstance(wanted, Instead):
             return perform(workspace, get_verb(wanted.verb), wanted.arguments, manner)
@@ -73,6 +67,8 @@ def perform(workspace: Workspace, verb: Verb, given: dict[str, Any], manner: Man
             raise WrongUsage(f"Missing argument '{name}'", [], [f"`holdfast {' '.join(verb.words)} --help`"])
     found = call(verb, workspace, given, manner)
     while verb.follows and (question := verb.follows(workspace, given, found)):
+        if isinstance(question, Instead):
+            return perform(workspace, get_verb(question.verb), question.arguments, manner)
         if question.unseen:
             questions.refuse_unseen(question.unseen)
         elif not is_terminal():

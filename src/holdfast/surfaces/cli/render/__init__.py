@@ -21,6 +21,7 @@ MODULES = {  # of this package: the modules of operations whose results they ren
     "details": "show status",
     "entries": "chat_command context entries step team",
     "maintenance": "export import_run maintenance scan_secrets",
+    "resume": "resume results",  # of layouts
     "runs": "lifecycle run runs search start",
     "setup": "config doctor init trust",
 }

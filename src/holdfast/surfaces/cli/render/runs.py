@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from holdfast.core.model import Run, Session
 from holdfast.core.text import count, one_line
+from holdfast.layouts.registry import find_layout
 from holdfast.surfaces.cli.render import View, listed, renders, say
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
@@ -44,13 +45,16 @@ say(
 
 @renders
 def said_started(found: start.Started, view: View) -> Said:
-    talk: list[Line] = [f"Started {found.run.id}: {one_line(found.run.goal, 80)}"]
+    layout = find_layout(found.run.layout)
+    talk: list[Line] = list(view.given.get("earlier", ()))
+    talk += layout.started_screen(found.run, view.workspace.settings.number("save.interval"))
+    is_shown = bool(talk)
+    if not is_shown:
+        talk.append(f"Started {found.run.id}: {one_line(found.run.goal, 80)}")
     talk += [f"Paused {id}" for id in found.paused]
     talk += [f"Archived {id}" for id in found.archived]
-    talk += [
-        f"Could go on instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}"
-        for run in found.resumable
-    ]
+    for run in () if is_shown else found.resumable:
+        talk.append(f"Could go on instead: `holdfast switch {run.id}`  {run.status}, {one_line(run.title, 60)}")
     if found.session:
         talk.append(told_session(found.session))
     return Said(found, [found.run.id], talk)

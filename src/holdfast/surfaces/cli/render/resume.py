@@ -1,4 +1,4 @@
-"""Go on with a run: the banner, and then the agent itself."""
+"""Going on with a run: the banner, the command of its agent, and the agent itself; ways out of a damaged file."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from msgspec import structs
 
 from holdfast.core.errors import DONE, FAILED, NotFound
 from holdfast.core.model import Run
-from holdfast.core.question import confirmation
-from holdfast.core.recovery import recommended
 from holdfast.core.text import count, one_line, path_text
 from holdfast.core.untrusted_text import enclose
 from holdfast.ingest.catch_up import warn_if_silent
+from holdfast.layouts import results
 from holdfast.layouts.registry import find_layout
-from holdfast.layouts.results import HISTORY, Recovery
-from holdfast.operations.resume import Resumed, recover, resume as go_on
-from holdfast.operations.runs import past_runs, runs as list_runs, which_run
+from holdfast.operations import resume
+from holdfast.operations.resume import Resumed
+from holdfast.operations.runs import past_runs
 from holdfast.project.checkpoints.conflicts import describe_clashes
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli import questions, terminal
+from holdfast.surfaces.cli import terminal
+from holdfast.surfaces.cli.render import View, previews, renders
 from holdfast.surfaces.cli.render.runs import said_history
 from holdfast.surfaces.cli.runner import Said, is_terminal
 from holdfast.surfaces.cli.terminal import Line
@@ -33,91 +33,58 @@ from holdfast.system import process
 from holdfast.system.git.command import find_program
 from holdfast.system.git.repository import Repository
 
-QUESTION = "Which would you prefer?"
+NAMES = {
+    "copy": "Last good copy",
+    "fresh": "Start fresh",
+    "history": "View history",
+    "manual": "Manual recovery",
+}
 
 
-def resume(workspace: Workspace, given: dict[str, Any]) -> Said:
-    """Go on with a run: its conversation where that still exists, or a new one that starts with the brief."""
-    name, start_from, choose = given.get("run"), given.get("start_from"), given.get("choose")
-    only_print, yes = given.get("print", False), given.get("yes", False)
-    recovery = recover(workspace)
-    if recovery.why is not None:
-        chosen = choose or _ask_which(recovery)
-        recovery = recover(workspace, chosen)
-        if recovery.chosen == HISTORY:
-            return _history(workspace, recovery)
-        if chosen is None or recovery.run is None:
-            data, talk = _apart(list(_menu(recovery)), only_print)
-            return Said(recovery, data, talk, FAILED if chosen is None else DONE)
-    if given.get("pick") and name is None:
-        name = questions.answer_to(which_run("run", list_runs(workspace, status=("open",), here=True, limit=500).runs))
-    prepares = not only_print and (is_terminal() or yes)  # where nobody is, nothing is changed unasked
-    more = {key: value for key, value in given.items() if key in ("restore", "take_over")}
-    ways = partial(go_on, workspace, name, **more)
-    team = ways(dry_run=True)
-    if team.recovery:
-        return _team(workspace, team, ways, start_from, yes, only_print)
-    go = partial(ways, start_from=start_from or "live")
-    if prepares and not yes and (wanted := go(dry_run=True).restored):
-        questions.answer_to(confirmation(f"Make the worktree equal to {wanted.to}?", "holdfast resume"))
-    found = go(dry_run=True)
-    layout, now = find_layout(found.run.layout), workspace.clock.now()
-    is_loaded = any(layout.banner(found.run, now)) and not is_terminal() and not only_print
-    if prepares or is_loaded:
-        found = go(dry_run=False)
-    if is_loaded:  # whoever reads this is the agent that goes on
-        return Said(found, _told(workspace, layout.banner(found.run, now)))
+@renders
+def said_resumed(found: resume.Resumed, view: View) -> Said:
+    if found.recovery:
+        return _team(found, view)
+    workspace, only_print, is_dry = view.workspace, view.given.get("print", False), view.given.get("dry_run", True)
+    if not is_dry and not only_print:
+        return Said(found, _told(workspace, find_layout(found.run.layout).banner(found.run, workspace.clock.now())))
     warn_if_silent(workspace)
     banner = _told(workspace, _banner(workspace, found))
     command = _shell_line(workspace, found)
     if not found.command:
-        data, talk = _apart(banner, only_print)
+        data, talk = _apart(banner, view)
         unknown = "Nobody knows how to start this agent: start it, and give it `holdfast brief`"
-        return Said(found, data, [*talk, unknown], DONE if prepares else FAILED)
+        return Said(found, data, [*talk, unknown], FAILED if is_dry else DONE)
     if only_print:
         return Said(found, [command], banner)
     if not is_terminal():
         nobody = f"Nobody is at a terminal here, so nothing was started. Go on with: {command}"
-        return Said(found, banner, [nobody], code=DONE if yes else FAILED)
+        return Said(found, banner, [nobody], code=DONE if view.given.get("yes") else FAILED)
     return Said(found, banner, then=partial(_become, workspace, found))
 
 
-def _apart(lines: list[Line], only_print: bool) -> tuple[list[Line], list[Line]]:
+def _apart(lines: list[Line], view: View) -> tuple[list[Line], list[Line]]:
     """The lines as data or as talk: whoever asks for a command may give what is printed to a shell."""
-    return ([], lines) if only_print else (lines, [])
+    return ([], lines) if view.given.get("print") else (lines, [])
 
 
-def _team(
-    workspace: Workspace, found: Resumed, go: partial[Resumed], start_from: str | None, yes: bool, only_print: bool
-) -> Said:
-    """Go on with a Go Team run: the choice, with what each way would lose, and the word that it was done."""
-    layout = find_layout(found.run.layout)
-    screen = _told(
-        workspace, layout.recovery_screen(found.run, found.recovery, layout.silent_since(workspace, found.run))
-    )
-    auto = workspace.settings.values["recovery.auto_resume"].value == "on"
-    if start_from is None and (yes or auto):
-        start_from = recommended(found.recovery).start_from
-    if only_print or (start_from is None and not is_terminal()):
+def _team(found: Resumed, view: View) -> Said:
+    """A Go Team run: the ways to go on, with what each would lose; or the word that it was done."""
+    workspace, layout = view.workspace, find_layout(found.run.layout)
+    if view.given.get("dry_run", True):
+        silent = layout.silent_since(workspace, found.run)
+        data, talk = _apart(_told(workspace, layout.recovery_screen(found.run, found.recovery, silent)), view)
         hints = [f"`holdfast resume {found.run.id} --from {way.start_from}`" for way in found.recovery]
-        data, talk = _apart(screen, only_print)
         return Said(found, data, [*talk, f"Choose one: {', '.join(hints)}"], FAILED)
-    if start_from is None:
-        terminal.emit(screen, sys.stderr)
-        numbers = [str(number) for number in range(1, len(found.recovery) + 1)]
-        best = str(found.recovery.index(recommended(found.recovery)) + 1)
-        chosen = questions.prompt("Enter choice", choices=numbers, default=best)
-        start_from = found.recovery[int(chosen) - 1].start_from
-    done = go(start_from=start_from)
     branch = workspace.hide(Repository(workspace.root).head().branch)
     talk = []
-    if done.restored and done.restored.restore:
-        talk.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")
-    if done.kept:
-        talk.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
-    if done.conversation:
-        talk.append(f"Its conversation goes on with: {_shell_line(workspace, done)}")
-    return Said(done, _told(workspace, layout.resumed_screen(done.run, branch)), talk)
+    if found.restored and found.restored.restore:
+        talk.append(f"Restored from {found.restored.to}; `holdfast undo` takes that back")
+    if found.kept:
+        talk.append(f"What was there is kept: `holdfast restore {found.kept} --both` takes the fresh start back")
+    if found.conversation:
+        talk.append(f"Its conversation goes on with: {_shell_line(workspace, found)}")
+    return Said(found, _told(workspace, layout.resumed_screen(found.run, branch)), talk)
 
 
 def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
@@ -127,54 +94,40 @@ def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
     return [enclose("\n".join(map(terminal.plain, lines)), workspace.chance)]
 
 
-def _history(workspace: Workspace, recovery: Recovery) -> Said:
-    """The archived sessions, as `holdfast history` lists them."""
-    listed = said_history(past_runs(workspace), 10)
-    ways = [f"`holdfast resume ID` goes on with one; the damaged file is still {recovery.path}"]
-    return structs.replace(listed, result=recovery, talk=[*listed.talk, *ways])
+@renders
+def said_recovery(found: results.Recovery, view: View) -> Said:
+    if found.chosen == results.HISTORY:
+        listed = said_history(past_runs(view.workspace), 10)
+        ways = [f"`holdfast resume ID` goes on with one; the damaged file is still {found.path}"]
+        return structs.replace(listed, result=found, talk=[*listed.talk, *ways])
+    data, talk = _apart(list(_menu(found)), view)
+    return Said(found, data, talk, FAILED if found.chosen is None else DONE)
 
 
-def _ask_which(recovery: Recovery) -> str | None:
-    """Which way out somebody at a terminal prefers; None where nobody is there."""
-    if not is_terminal():
-        return None
-    terminal.emit(_ways_out(recovery), sys.stderr)
-    numbers = [str(number) for number in range(1, len(recovery.choices) + 1)]
-    answers = [*numbers, *recovery.choices]
-    return questions.prompt(QUESTION, choices=answers, show_choices=False, prompt_suffix=" ")
-
-
-def _ways_out(recovery: Recovery) -> Iterator[Line]:
+@previews
+def ways_out(found: results.Recovery) -> Iterator[Line]:
     """The recovery menu, up to its question."""
     yield ("title", "## ⚠️ SESSION RECOVERY")
     yield ""
     yield "The previous session file appears corrupted."
-    yield f"{recovery.path}: {one_line(recovery.why or '', 200)}"
+    yield f"{found.path}: {one_line(found.why or '', 200)}"
     yield ""
     yield "**Options**:"
-    for number, (name, about) in enumerate(recovery.choices.items(), 1):
+    for number, (name, about) in enumerate(found.choices.items(), 1):
         yield f"{number}. **{NAMES[name]}**: {one_line(about, 200)} (`--choose {name}`)"
     yield ""
 
 
-def _menu(recovery: Recovery) -> Iterator[Line]:
+def _menu(found: results.Recovery) -> Iterator[Line]:
     """The whole menu, or the outcome of the way that was chosen."""
-    if recovery.chosen is None:
-        yield from _ways_out(recovery)
-        yield QUESTION
+    if found.chosen is None:
+        yield from ways_out(found)
+        yield resume.WHICH
         return
-    if recovery.aside:
-        yield f"The damaged file is kept as {recovery.aside}"
-    if recovery.run is None:
+    if found.aside:
+        yield f"The damaged file is kept as {found.aside}"
+    if found.run is None:
         yield 'Begin a new session: `holdfast start "GOAL" --layout orchestrator`'
-
-
-NAMES = {
-    "copy": "Last good copy",
-    "fresh": "Start fresh",
-    "history": "View history",
-    "manual": "Manual recovery",
-}
 
 
 def _standing(workspace: Workspace, run: Run) -> Iterator[Line]:
