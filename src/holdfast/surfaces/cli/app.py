@@ -13,12 +13,9 @@ from holdfast.operations.commands import ALIASES, is_command
 from holdfast.operations.parameters import Kind, Parameter
 from holdfast.surfaces.cli import runner
 from holdfast.surfaces.cli.call import carry_out
-from holdfast.surfaces.cli.command_line import CommandLine, Typed, command_line, is_given
+from holdfast.surfaces.cli.command_line import MANNERS, CommandLine, Typed, command_line, is_given, take_manner
 from holdfast.surfaces.cli.runner import Manner
 
-MANNERS = {
-    "--json": "as_json", "-q": "quiet", "--quiet": "quiet", "-v": "verbose", "--verbose": "verbose",
-}  # fmt: skip
 SPECIAL = (Kind.COMMAND, Kind.LINE)
 
 
@@ -60,15 +57,12 @@ def read(arguments: list[str]) -> Read | None:
 def read_arguments(arguments: list[str], parameters: list[Parameter]) -> tuple[dict[str, Any], Manner] | None:
     if any(parameter.kind in SPECIAL for parameter in parameters):
         return None
-    options = {name: parameter for parameter in parameters for name in parameter.names}
+    options = {name: parameter for parameter in (*parameters, *MANNERS) for name in parameter.names}
     words: list[str] = []
-    manner: dict[str, bool] = {}
     typed: dict[str, Any] = {}
     waiting = iter(arguments)
     for argument in waiting:
-        if argument in MANNERS:
-            manner[MANNERS[argument]] = True
-        elif argument.startswith("-"):
+        if argument.startswith("-"):
             if not _read_option(argument, waiting, options, typed):
                 return None
         elif argument:
@@ -77,7 +71,7 @@ def read_arguments(arguments: list[str], parameters: list[Parameter]) -> tuple[d
             return None
     if not _place(words, parameters, typed) or not _is_whole(parameters, typed):
         return None
-    return typed, Manner(**manner)
+    return typed, take_manner(typed)
 
 
 def _read_option(argument: str, waiting: Iterator[str], options: dict[str, Parameter], typed: dict[str, Any]) -> bool:

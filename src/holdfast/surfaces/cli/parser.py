@@ -18,11 +18,10 @@ from holdfast.operations.commands import ALIASES, COMMANDS, Command, is_command
 from holdfast.operations.parameters import Kind, Parameter
 from holdfast.operations.registry import FAMILIES, Group
 from holdfast.surfaces.cli.call import carry_out
-from holdfast.surfaces.cli.command_line import CommandLine, command_line
-from holdfast.surfaces.cli.runner import WORDS, Manner, Said, answer
+from holdfast.surfaces.cli.command_line import MANNERS, CommandLine, command_line, take_manner
+from holdfast.surfaces.cli.runner import WORDS, Said, answer
 
 ALSO = "also_"  # before the target of an argument that an option gives
-MANNERS = ("as_json", "quiet", "verbose", "fence")
 SYNONYMS = {  # verbs of other programs
     "list": ("runs", "checkpoints", "sessions"),
     "ls": ("runs", "checkpoints", "sessions"),
@@ -55,32 +54,18 @@ class WithExample(click.Command):
             formatter.write_text(self.example)
 
 
-def manner_options() -> list[click.Parameter]:
-    """The options of every command."""
-    return [
-        click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else."),
-        click.Option(["-q", "--quiet"], is_flag=True, help="Print data only, no talk."),
-        click.Option(["-v", "--verbose"], is_flag=True, help="Say more about what happens."),
-        click.Option(["--fence"], is_flag=True, help="Print the answer as data for an agent, inside a fence."),
-    ]
-
-
-def take_manner(ctx: click.Context) -> Manner:
-    return Manner(*(ctx.params.pop(name) for name in MANNERS))
-
-
 class VerbCommand(WithExample):
     """The command of a verb and its variants."""
 
     def __init__(self, line: CommandLine, typed: str) -> None:
-        params = [made for parameter in line.parameters for made in _click_parameters(parameter)]
+        params = [made for parameter in (*line.parameters, *MANNERS) for made in _click_parameters(parameter)]
         kinds = {parameter.kind for parameter in line.parameters}
         settings: dict[str, Any] = {}
         if kinds & {Kind.COMMAND, Kind.LINE}:
             settings = {"ignore_unknown_options": True, "allow_interspersed_args": Kind.LINE not in kinds}
         super().__init__(
             typed.rpartition(" ")[2],
-            params=[*params, *manner_options()],
+            params=params,
             help=line.verb.help,
             example=line.verb.example.replace(f"holdfast {line.path}", f"holdfast {typed}", 1),
             context_settings=settings,
@@ -98,7 +83,7 @@ class VerbCommand(WithExample):
         return rest
 
     def invoke(self, ctx: click.Context) -> int:
-        manner = take_manner(ctx)
+        manner = take_manner(ctx.params)
         typed = _one_way(ctx.params)
         return answer(lambda workspace: carry_out(workspace, self.line, typed, manner), manner)
 
@@ -224,10 +209,10 @@ class OwnCommand(WithExample):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params += manner_options()
+        self.params += [_click_option(each, None) for each in MANNERS]
 
     def invoke(self, ctx: click.Context) -> int:
-        manner = take_manner(ctx)
+        manner = take_manner(ctx.params)
         said: Said = super().invoke(ctx)
         return answer(lambda workspace: said, manner)
 

@@ -212,18 +212,9 @@ def _error_lines(error: HoldfastError) -> list[Line]:
 
 def _said_as_json(error: HoldfastError) -> bool:
     """Print an error as JSON; False where standard output takes nothing, so that it has to be said elsewhere."""
+    told = {"kind": error.kind, "message": error.message, "facts": _facts(error), "hints": error.hints}
     try:
-        print_json(
-            {
-                "error": {
-                    "kind": error.kind,
-                    "message": error.message,
-                    "facts": _facts(error),
-                    "hints": error.hints,
-                    "code": error.code,
-                }
-            }
-        )
+        print_json({"error": {**told, "code": error.code}})
     except BrokenPipeError:
         _reader_left()
     except OSError:

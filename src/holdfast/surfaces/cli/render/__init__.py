@@ -37,7 +37,7 @@ class View(Struct, frozen=True):
 
 
 Renderer = Callable[[Any, View], Said]
-Sentence = tuple[str, str]  # data, and what is said about it
+Words = Sequence[Any]  # the data, a word or lines; then what is said about it
 
 RENDERERS: dict[str, Renderer] = {}  # by the module and the name of the type, which is not loaded for that
 PREVIEWS: dict[str, Callable[[Any], Iterable[Line]]] = {}
@@ -55,18 +55,24 @@ def previews(function: F) -> F:
     return function
 
 
-def say(sentences: Mapping[str, Callable[[Any], Sentence]]) -> None:
-    """Register renderers of results that are one word and one sentence."""
-    for kind, sentence in sentences.items():
-        RENDERERS[kind] = _renderer(sentence)
+def shows(function: F) -> F:
+    """Register a function that makes the lines of standard output from the result, which are all there is to say."""
+    RENDERERS[function.__annotations__["found"]] = lambda found, view: Said(found, list(function(found)))
+    return function
 
 
-def _renderer(sentence: Callable[[Any], Sentence]) -> Renderer:
-    def render_sentence(found: Any, view: View) -> Said:
-        data, talk = sentence(found)
-        return Said(found, [data], [talk])
+def say(words: Mapping[str, Callable[[Any], Words]]) -> None:
+    """Register renderers of results that are a word, or some lines, and a sentence or two."""
+    for kind, words_of in words.items():
+        RENDERERS[kind] = _renderer(words_of)
 
-    return render_sentence
+
+def _renderer(words_of: Callable[[Any], Words]) -> Renderer:
+    def render_words(found: Any, view: View) -> Said:
+        data, *talk = words_of(found)
+        return Said(found, [data] if isinstance(data, str) else data, talk)
+
+    return render_words
 
 
 def listed(

@@ -16,7 +16,7 @@ from holdfast.core.text import count, one_line
 from holdfast.project.inbox import parse_failure
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.render import View, listed, renders
+from holdfast.surfaces.cli.render import View, listed, renders, say, shows
 from holdfast.surfaces.cli.runner import Said, print_json
 from holdfast.surfaces.cli.terminal import FILL_STYLE, Line, by, coloured, when
 from holdfast.system.clock import ago, shown
@@ -28,12 +28,8 @@ FILES, DOING = 4, 3  # files that are named, actions that were begun and have no
 FOLLOW = 0.3  # seconds between two looks at the journal
 
 
-@renders
-def said_status(found: status.Status, view: View) -> Said:
-    return Said(found, list(_status(found)))
-
-
-def _status(found: status.Status) -> Iterator[Line]:
+@shows
+def told_status(found: status.Status) -> Iterator[Line]:
     if found.store is None and found.run is None and not found.others:
         yield "No run here yet."
         yield '`holdfast init` prepares this project for an agent, `holdfast start "GOAL"` begins a run.'
@@ -135,6 +131,7 @@ def told_event(event: Event) -> str:
     return f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
 
 
+@shows
 def told_run(found: show.RunShown) -> Iterator[Line]:
     """A run in full."""
     run = found.run
@@ -194,6 +191,7 @@ def _entry(id: str, pinned: bool, text: str) -> str:
     return f"{id}{' (pinned)' if pinned else ''}  {one_line(text, 400)}"
 
 
+@shows
 def told_session(found: show.SessionShown) -> Iterator[Line]:
     session = found.session
     yield ("title", f"{session.id}{by(session)} on {found.run.id}")
@@ -224,6 +222,7 @@ def _used(session: Session) -> Iterator[Line]:
         yield f"cost       {session.cost:,.4f} US dollars"
 
 
+@shows
 def told_checkpoint(found: show.CheckpointShown) -> Iterator[Line]:
     made = found.checkpoint
     yield ("title", made.id + (f"  {one_line(made.name, 200)}" if made.name else ""))
@@ -246,21 +245,6 @@ def told_checkpoint(found: show.CheckpointShown) -> Iterator[Line]:
     yield from (f"nested     {one_line(path)} at {commit or 'no commit'}" for path, commit in found.nested.items())
     if found.code is not None:
         yield from coloured(found.code)
-
-
-@renders
-def said_run(found: show.RunShown, view: View) -> Said:
-    return Said(found, list(told_run(found)))
-
-
-@renders
-def said_session(found: show.SessionShown, view: View) -> Said:
-    return Said(found, list(told_session(found)))
-
-
-@renders
-def said_checkpoint(found: show.CheckpointShown, view: View) -> Said:
-    return Said(found, list(told_checkpoint(found)))
 
 
 @renders
@@ -299,11 +283,9 @@ def _follow(workspace: Workspace, found: show.Logged, as_json: bool) -> None:
         found = log(workspace, run=found.run, after=seen)
 
 
-@renders
-def said_report(found: show.Reported, view: View) -> Said:
-    return Said(found, found.markdown.splitlines())
-
-
-@renders
-def said_picture(found: show.Pictured, view: View) -> Said:
-    return Said(found, [found.path] if found.path else found.svg.splitlines())
+say(
+    {
+        "show.Reported": lambda found: (found.markdown.splitlines(),),
+        "show.Pictured": lambda found: (found.path or found.svg.splitlines(),),
+    }
+)

@@ -64,6 +64,7 @@ say(
         "entries.Recorded": lambda found: (str(found.seq), f"Recorded on {found.run}"),
         "entries.Renamed": lambda found: (found.run.id, f"{found.run.id} is called {one_line(found.run.title, 80)}"),
         "entries.Revoked": lambda found: (found.entry, _became(found.entry, "revoked", found.changed)),
+        "entries.Tagged": lambda found: (found.run.tags, f"{found.run.id} has {count(len(found.run.tags), 'tag')}"),
         "entries.TaskAdded": lambda found: (found.entry, f"Added to {found.run}"),
         "entries.TaskDone": lambda found: (found.entry, _became(found.entry, "done", found.changed)),
         "save.Saved": lambda found: (found.checkpoint.id, _saved(found)),
@@ -71,11 +72,6 @@ say(
         "team.Handed": lambda found: (found.agent, _handed(found)),
     }
 )
-
-
-@renders
-def said_tagged(found: entries.Tagged, view: View) -> Said:
-    return Said(found, found.run.tags, [f"{found.run.id} has {count(len(found.run.tags), 'tag')}"])
 
 
 @renders

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from holdfast.core.errors import DONE, FAILED
 from holdfast.core.text import count, one_line, spelled
-from holdfast.surfaces.cli.render import View, listed, previews, renders
+from holdfast.surfaces.cli.render import View, listed, previews, renders, say
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 
 if TYPE_CHECKING:
     from holdfast.agents.install import Changed
     from holdfast.operations import config, doctor, init, trust
-    from holdfast.project import settings
 
 STYLE_OF = {  # of checks, and of grants
     "ok": "good", "warning": "warn", "broken": "bad", "trusted": "good", "changed": "bad", "waiting": "warn",
@@ -103,14 +102,12 @@ def said_settings(found: config.Configured, view: View) -> Said:
     return listed(found, "setting value origin" if shown == 3 else "setting value", rows)
 
 
-@renders
-def said_setting(found: settings.Value, view: View) -> Said:
-    return Said(found, [str(found.value)])
-
-
-@renders
-def said_set(found: config.Set, view: View) -> Said:
-    return Said(found, [str(found.value)], [f"Written to {found.file}"])
+say(
+    {
+        "settings.Value": lambda found: (str(found.value),),
+        "config.Set": lambda found: (str(found.value), f"Written to {found.file}"),
+    }
+)
 
 
 @renders
