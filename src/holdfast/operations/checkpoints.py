@@ -22,7 +22,7 @@ from holdfast.layouts.registry import find_layout
 from holdfast.layouts.results import Examined as Examined, Exported as Exported
 from holdfast.maintenance.verify import prove
 from holdfast.operations.checkpoint import ACTS
-from holdfast.operations.parameters import YES, Kind, Parameter, RunName, argument, option
+from holdfast.operations.parameters import Kind, Parameter, RunName, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.conflicts import refuse_unknown
 from holdfast.project.checkpoints.create import MEGABYTE, PATIENCE, beside_of, find_unfinished, look, shadow_of
@@ -172,9 +172,7 @@ def diff(
     return Diffed(first.id, second.id if second else None, code, state, differ_too)
 
 
-def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes"):
-        return None
+def _ask_to_delete(workspace: Workspace, given: Arguments) -> Choose | None:
     with workspace.reading() as journal:
         made = select.get_checkpoint(workspace, journal, given["checkpoint"])
     about = one_line(made.name or made.message or made.kind, 60)
@@ -183,7 +181,7 @@ def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Cho
     return confirmation(prompt, command, arguments={"checkpoint": made.id})
 
 
-@verb("checkpoints delete", asks=_ask_to_delete, options=(YES,))
+@verb("checkpoints delete", confirms=_ask_to_delete)
 def delete_checkpoint(
     workspace: Workspace,
     checkpoint: Annotated[str, argument(kind=Kind.CHECKPOINT)],

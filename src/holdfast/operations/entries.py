@@ -13,7 +13,7 @@ from holdfast.core.model import Body, Checkpoint, Draft, Run, Task
 from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import as_tuple, checked
 from holdfast.journal.journal import Journal
-from holdfast.operations.parameters import YES, Kind, RunName, argument, option
+from holdfast.operations.parameters import Kind, RunName, argument, option
 from holdfast.operations.verb import Arguments, Group, family, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -226,9 +226,7 @@ def pin(
             return _pin_checkpoint(journal, named, off)
 
 
-def _ask_to_forget(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes"):
-        return None
+def _ask_to_forget(workspace: Workspace, given: Arguments) -> Choose | None:
     meant = forget(workspace, given["event"], run=given.get("run"), dry_run=True)
     prompt = f"Forget event {meant.seq} of {meant.run}?"
     return confirmation(prompt, f"holdfast forget {meant.seq} --run {meant.run}")
@@ -238,8 +236,7 @@ def _ask_to_forget(workspace: Workspace, given: Arguments, can_ask: bool) -> Cho
     group=Group.TELL,
     example="holdfast forget 17 --yes",
     about="make a run forget one event",
-    asks=_ask_to_forget,
-    options=(YES,),
+    confirms=_ask_to_forget,
 )
 def forget(
     workspace: Workspace, event: Annotated[str, argument()], *, run: RunName = None, dry_run: bool = False

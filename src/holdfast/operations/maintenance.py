@@ -249,9 +249,7 @@ def backup(
     return BackedUp(path_text(target), kept.size, *_counts(kept.contents), kept.contents.format, kept.unread)
 
 
-def _ask_to_put_back(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes"):
-        return None
+def _ask_to_put_back(workspace: Workspace, given: Arguments) -> Choose | None:
     made, runs = inspect_backup(given["path"])
     held = f"{count(runs, 'run')} and {count(made.rows.get('event', 0), 'event')}"
     prompt = f"Restore {held}, as of {one_line(made.made, 40)}?"
@@ -262,9 +260,8 @@ def _ask_to_put_back(workspace: Workspace, given: Arguments, can_ask: bool) -> C
     "restore-backup",
     group=Group.CARE,
     example="holdfast restore-backup ~/holdfast.tar.gz --yes",
-    asks=_ask_to_put_back,
+    confirms=_ask_to_put_back,
     syncs=False,
-    options=(YES,),
 )
 def restore_backup(
     workspace: Workspace, path: Annotated[str, argument(metavar="FILE", kind=Kind.FILE)]
@@ -301,13 +298,11 @@ class Deleted(Struct):
     purge: Purged | None = None  # with `--purge`: what else was removed
 
 
-def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+def _ask_to_delete(workspace: Workspace, given: Arguments) -> Choose | None:
     from holdfast.operations.show import show
 
     run, purge = given["run"], given.get("purge", False)
-    if given.get("yes") or (
-        purge and (purging.is_meant(purging.find_pending(workspace.place), run) or purging.find_gone(workspace, run))
-    ):
+    if purge and (purging.is_meant(purging.find_pending(workspace.place), run) or purging.find_gone(workspace, run)):
         return None
     found = show(workspace, run).run
     scope = "all its checkpoints and every copy of it" if purge else "all its events"
@@ -319,8 +314,7 @@ def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Cho
     group=Group.CARE,
     example="holdfast delete run-4x9k2m7pq3 --yes",
     about="delete a run for good",
-    asks=_ask_to_delete,
-    options=(YES,),
+    confirms=_ask_to_delete,
 )
 def delete(
     workspace: Workspace,

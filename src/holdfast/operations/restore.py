@@ -163,9 +163,7 @@ def _refuse_without_state(target: Checkpoint) -> None:
         )
 
 
-def _ask_to_roll_back(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes") or given.get("dry_run"):
-        return None
+def _ask_to_roll_back(workspace: Workspace, given: Arguments) -> Choose | None:
     run, force = given.get("run"), given.get("force", False)
     planned = rollback(workspace, given["checkpoint"], run=run, dry_run=True, force=force)
     if not (planned.acts or planned.later_events):
@@ -179,8 +177,7 @@ def _ask_to_roll_back(workspace: Workspace, given: Arguments, can_ask: bool) -> 
     group=Group.BACK,
     example="holdfast rollback 3 --yes",
     about="restore both the code and the run's state",
-    asks=_ask_to_roll_back,
-    options=(YES,),
+    confirms=_ask_to_roll_back,
 )
 def rollback(
     workspace: Workspace,
