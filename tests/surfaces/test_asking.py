@@ -119,6 +119,18 @@ def test_the_way_out_means_what_was_asked_for_and_can_be_pasted(worked: Known, s
     assert "`holdfast cleanup --older-than 0 --keep 0 --yes`" in say("cleanup", "--older-than", "0", "--keep", "0").err
 
 
+@pytest.mark.defect("`cleanup` on a terminal ended with a bug instead of the list of what it would remove")
+def test_a_cleanup_shows_what_it_would_remove_before_it_asks(repository: Path, say: Callable[..., Command]) -> None:
+    run = say("start", "a topic", "--layout", "go-team", "-q").ok().out.split()[-1]
+    say("complete", "--run", run).ok()
+    say("start", "another topic", "--layout", "go-team", "-q").ok()
+    with Terminal("cleanup", "--older-than", "0", "--keep", "0", directory=repository) as terminal:
+        terminal.wait_for("Remove the files of 1 run?")
+        terminal.type("n\n")
+        assert terminal.finish() == 1
+    assert f"{run}  a topic" in terminal.text
+
+
 @pytest.mark.defect("`init` in the home directory or in `/` made one store for everything below it without a question")
 def test_init_asks_before_it_makes_a_store_of_the_home_directory(home: Path, cli: Callable[..., Command]) -> None:
     refused = cli("init", directory=home)
