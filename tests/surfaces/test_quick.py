@@ -61,7 +61,7 @@ def read_by_click(arguments: list[str]) -> dict[str, Any] | None:
 
 def read_plainly(arguments: list[str]) -> dict[str, Any] | None:
     found = read(arguments)
-    return None if found is None else given({**found.typed, **structs.asdict(found.manner)})
+    return None if found is None else given({**found[1], **structs.asdict(found[2])})
 
 
 def given(typed: dict[str, Any]) -> dict[str, Any]:

@@ -39,11 +39,6 @@ def load_verbs(path: str) -> list[Verb]:
     return [found[f"{word} {each}".rstrip()] for each in ((rest,) if rest else COMMANDS[word].rests)]
 
 
-def load_verb(path: str) -> Verb:
-    """The verb of a command alone, without its variants."""
-    return next(verb for verb in load_verbs(path) if verb.command == path)
-
-
 def get_verb(name: str) -> Verb:
     """A verb by its name in Python."""
     import_module(next(f"holdfast.{home}" for home, names in HOMES.items() if name in names.split()))

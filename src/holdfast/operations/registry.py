@@ -44,7 +44,6 @@ class Verb(Struct, frozen=True, dict=True):
     aliases: tuple[str, ...]
     common: bool  # listed by the short help
     changes: bool
-    syncs: bool
     asks: Asks | None  # the next question before the call; None: all is known. True: somebody can be asked
     follows: Follows | None  # the question that a result raises, or another call
     options: tuple[Parameter, ...]  # of surfaces: they change how a result is shown, or stand for several arguments

@@ -67,7 +67,7 @@ def verb(
         typed = name if command == "" else command
         VERBS[name] = Verb(
             name, module, act, typed, group, example or f"holdfast {typed}", about, prints, aliases, common,
-            not previews if changes is None else changes, syncs, asks, follows, options,
+            not previews if changes is None else changes, asks, follows, options,
         )  # fmt: skip
         return act
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from holdfast.operations.commands import ALIASES, is_command
 from holdfast.operations.parameters import Kind, Parameter
@@ -19,10 +19,7 @@ from holdfast.surfaces.cli.runner import Manner
 SPECIAL = (Kind.COMMAND, Kind.LINE)
 
 
-class Read(NamedTuple):
-    line: CommandLine
-    typed: dict[str, Any]
-    manner: Manner
+Read = tuple[CommandLine, dict[str, Any], Manner]
 
 
 def run(arguments: list[str]) -> int:
@@ -51,7 +48,7 @@ def read(arguments: list[str]) -> Read | None:
         return None
     line = command_line(path, alone=True)
     found = read_arguments(rest, line.parameters)
-    return Read(line, *found) if found else None
+    return (line, *found) if found else None
 
 
 def read_arguments(arguments: list[str], parameters: list[Parameter]) -> tuple[dict[str, Any], Manner] | None:

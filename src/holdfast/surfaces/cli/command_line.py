@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.fold.team import TEXT
 from holdfast.core.text import one_line
-from holdfast.operations.commands import load_verb, load_verbs
+from holdfast.operations.commands import load_verbs
 from holdfast.operations.parameters import Kind, Parameter, flag
 from holdfast.operations.registry import Verb
 from holdfast.surfaces.cli.runner import Manner
@@ -87,8 +87,8 @@ class CommandLine(Struct, frozen=True):
 
 
 def command_line(path: str, *, alone: bool = False) -> CommandLine:
-    """`alone`: without the variants, which then are not loaded."""
-    verbs = [load_verb(path)] if alone else load_verbs(path)
+    """`alone`: without the variants, whose parameters then are not read."""
+    verbs = load_verbs(path)[:1] if alone else load_verbs(path)
     return CommandLine(path, verbs, _merged(verbs))
 
 

@@ -33,12 +33,7 @@ from holdfast.system import process
 from holdfast.system.git.command import find_program
 from holdfast.system.git.repository import Repository
 
-NAMES = {
-    "copy": "Last good copy",
-    "fresh": "Start fresh",
-    "history": "View history",
-    "manual": "Manual recovery",
-}
+NAMES = {"copy": "Last good copy", "fresh": "Start fresh", "history": "View history", "manual": "Manual recovery"}
 
 
 @renders
