@@ -89,7 +89,7 @@ def _ask_how(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | 
     if found.recovery:
         return _ask_which_way(workspace, given, can_ask, found)
     only_print, yes = given.get("print", False), given.get("yes", False)
-    prepares = only_print and (can_ask or yes)  # where nobody is, nothing is changed unasked
+    prepares = not only_print and (can_ask or yes)  # where nobody is, nothing is changed unasked
     if prepares and not yes:
         wanted = resume(workspace, **arguments, start_from=given.get("start_from", "live"), dry_run=True).restored
         if wanted:

@@ -41,8 +41,9 @@ def said_resumed(found: resume.Resumed, view: View) -> Said:
     if found.recovery:
         return _team(found, view)
     workspace, only_print, is_dry = view.workspace, view.given.get("print", False), view.given.get("dry_run", True)
-    if not is_dry and not only_print:
-        return Said(found, _told(workspace, find_layout(found.run.layout).banner(found.run, workspace.clock.now())))
+    loaded = list(find_layout(found.run.layout).banner(found.run, workspace.clock.now()))
+    if loaded and not is_terminal() and not only_print:  # whoever reads this is the agent that goes on
+        return Said(found, _told(workspace, loaded))
     warn_if_silent(workspace)
     banner = _told(workspace, _banner(workspace, found))
     command = _shell_line(workspace, found)
