@@ -229,3 +229,18 @@ def test_a_repository_in_the_home_directory_needs_no_question(home: Path, cli: C
     inner.mkdir()
     subprocess.run(["git", "init", "-q", str(inner)], check=True)
     cli("start", "x", directory=inner).ok()
+
+
+@pytest.mark.parametrize(("answer", "text"), [("n", "changed\n"), ("y", "kept\n")])
+def test_resume_asks_before_it_brings_code_back(
+    answer: str, text: str, repository: Path, say: Callable[..., Command]
+) -> None:
+    say("start", "a goal").ok()
+    (repository / "note.txt").write_text("kept\n")
+    say("checkpoint").ok()
+    (repository / "note.txt").write_text("changed\n")
+    with Terminal("resume", "--restore", "code", directory=repository) as terminal:
+        terminal.wait_for("Make the worktree equal to cp-")
+        terminal.type(f"{answer}\n")
+        terminal.finish()  # with its agent, which may not be installed here
+    assert (repository / "note.txt").read_text() == text
