@@ -133,13 +133,13 @@ RENDERER = '''"""Waves."""
 
 from __future__ import annotations
 
-from holdfast.operations.wave import Waved
+from holdfast.operations import wave
 from holdfast.surfaces.cli.render import View, renders
 from holdfast.surfaces.cli.runner import Said
 
 
-@renders(Waved)
-def said_waved(found: Waved, view: View) -> Said:
+@renders
+def said_waved(found: wave.Waved, view: View) -> Said:
     return Said(found, [f"{found.who} " * found.times])
 '''
 

@@ -14,7 +14,7 @@ VARIABLES = {"CLAUDE", "CLAUDECODE", "CODEX", "COPILOT", "GEMINI", "CURSOR"}  # 
 PAYLOAD = re.compile(r"payload(\.get\(|\[)[\"']")
 # module: allowed names, with the reason
 MAY_SAY = {
-    "operations.import_claude": {"claude"},  # the verb is named after it
+    "operations.import_run": {"claude"},  # the verb is named after it
     "surfaces.cli.transfer": {"claude"},  # its option
 }
 

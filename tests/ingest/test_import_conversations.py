@@ -17,7 +17,7 @@ import holdfast
 from holdfast.core.errors import NotFound
 from holdfast.core.model import Run, Session, Status
 from holdfast.ingest.import_conversations import IMPORTED
-from holdfast.operations import import_claude
+from holdfast.operations import import_run
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.sessions import a_worktree, kinds_of
@@ -327,7 +327,7 @@ def test_config_directory_can_lie_elsewhere(repository: Path, told: Transcript, 
 def test_only_the_newest_are_taken_unless_all_are_wanted(
     project: Workspace, keep: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_claude, "MOST", 2)
+    monkeypatch.setattr(import_run, "MOST", 2)
     for number in range(3):
         told = Transcript(str(project.root), f"c{number}")
         told.prompt(f"prompt {number}")

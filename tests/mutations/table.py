@@ -206,8 +206,6 @@ PLACES = [
     ("linked-inbox", DELETE,
      of("hostile/test_foreign_store", "no_call_of_another_project_is_taken_in_or_removed_through_a_link")),
     ("foreign-conversation", "if False:", of("operations/test_export", "transcript_of_another_project_stays_at_home")),
-    ("isolated-resume", 'command = [sys.executable, "-m", "holdfast", "resume", run]',
-     of("surfaces/test_go_team_screens", "a_start_that_goes_on_with_an_earlier_one_runs_no_module_of_the_project")),
     ("incomplete-common-directory", "return common if is_whole else directory",
      of("hostile/test_git_directory", "what_leads_from_a_git_directory_to_another_changes_nothing_there")),
     ("directory-swapped", "yield path",

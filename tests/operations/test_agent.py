@@ -8,7 +8,7 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused, WrongUsage
-from holdfast.operations.agent import AgentTold
+from holdfast.operations.step import AgentTold
 from holdfast.project.workspace import Workspace
 from tests.orchestrator_project import agree, orchestrate, session_of
 from tests.sessions import kinds_of, run_of

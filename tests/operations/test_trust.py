@@ -19,7 +19,7 @@ import holdfast
 from holdfast.core.errors import NotFound, Refused
 from holdfast.project import settings
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli.trust import shown
+from holdfast.surfaces.cli.render.setup import shown
 from tests.conftest import TickingClock
 from tests.faber_project import WORKFLOWS, Faber, artifact, outcomes
 from tests.faber_states import ACTIVE, RUNS, a_state, put

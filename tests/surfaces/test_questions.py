@@ -119,6 +119,18 @@ def test_the_way_out_means_what_was_asked_for_and_can_be_pasted(worked: Known, s
     assert "`holdfast cleanup --older-than 0 --keep 0 --yes`" in say("cleanup", "--older-than", "0", "--keep", "0").err
 
 
+@pytest.mark.defect("`cleanup` on a terminal ended with a bug instead of the list of what it would remove")
+def test_a_cleanup_shows_what_it_would_remove_before_it_asks(repository: Path, say: Callable[..., Command]) -> None:
+    run = say("start", "a topic", "--layout", "go-team", "-q").ok().out.split()[-1]
+    say("complete", "--run", run).ok()
+    say("start", "another topic", "--layout", "go-team", "-q").ok()
+    with Terminal("cleanup", "--older-than", "0", "--keep", "0", directory=repository) as terminal:
+        terminal.wait_for("Remove the files of 1 run?")
+        terminal.type("n\n")
+        assert terminal.finish() == 1
+    assert f"{run}  a topic" in terminal.text
+
+
 @pytest.mark.defect("`init` in the home directory or in `/` made one store for everything below it without a question")
 def test_init_asks_before_it_makes_a_store_of_the_home_directory(home: Path, cli: Callable[..., Command]) -> None:
     refused = cli("init", directory=home)
@@ -217,3 +229,18 @@ def test_a_repository_in_the_home_directory_needs_no_question(home: Path, cli: C
     inner.mkdir()
     subprocess.run(["git", "init", "-q", str(inner)], check=True)
     cli("start", "x", directory=inner).ok()
+
+
+@pytest.mark.parametrize(("answer", "text"), [("n", "changed\n"), ("y", "kept\n")])
+def test_resume_asks_before_it_brings_code_back(
+    answer: str, text: str, repository: Path, say: Callable[..., Command]
+) -> None:
+    say("start", "a goal").ok()
+    (repository / "note.txt").write_text("kept\n")
+    say("checkpoint").ok()
+    (repository / "note.txt").write_text("changed\n")
+    with Terminal("resume", "--restore", "code", directory=repository) as terminal:
+        terminal.wait_for("Make the worktree equal to cp-")
+        terminal.type(f"{answer}\n")
+        terminal.finish()  # with its agent, which may not be installed here
+    assert (repository / "note.txt").read_text() == text

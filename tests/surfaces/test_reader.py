@@ -14,9 +14,9 @@ from hypothesis import example, given as strategy, strategies as st
 from msgspec import structs
 
 from holdfast.operations.commands import ALIASES, load_all
+from holdfast.surfaces.cli.app import read
 from holdfast.surfaces.cli.command_line import is_given
 from holdfast.surfaces.cli.parser import holdfast as program
-from holdfast.surfaces.cli.reader import read
 from tests.tools import Command
 
 VERBS = sorted({" ".join(verb.words) for verb in load_all().values() if verb.words} | set(ALIASES))
@@ -61,7 +61,7 @@ def read_by_click(arguments: list[str]) -> dict[str, Any] | None:
 
 def read_plainly(arguments: list[str]) -> dict[str, Any] | None:
     found = read(arguments)
-    return None if found is None else given({**found.typed, **structs.asdict(found.manner)})
+    return None if found is None else given({**found[1], **structs.asdict(found[2])})
 
 
 def given(typed: dict[str, Any]) -> dict[str, Any]:

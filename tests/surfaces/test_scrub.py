@@ -9,7 +9,7 @@ import pytest
 
 import holdfast
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli import scrub
+from holdfast.surfaces.cli import runner
 from tests.redaction.test_redactor import TOKENS
 from tests.tools import Command
 
@@ -91,7 +91,7 @@ def test_what_was_typed_and_holds_no_secret_is_repeated_as_it_is(
     monkeypatch.chdir(guarded.root)
     typed = ["so " * 40, f"so and so {TOKEN}"]
     told = ["No such thing: so so so so…", ["try so and so ghp_a1B2a1B…", "so and s…"], [("a", "b…")]]
-    found = scrub.without_secrets(told, typed)
+    found = runner.without_secrets(told, typed)
     assert found[0] == told[0]
     assert found[1] == ["try so and so [redacted t…", "so and s…"]
     assert found[2] == [["a", "b…"]]

@@ -7,9 +7,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.errors import Refused
+
 
 class Choose(Struct, frozen=True, kw_only=True):
-    """A choice of options; yes or no without options; free text with `is_text`.
+    """A choice of options; yes or no without options; free text with `is_text`;
+    one of several words with `words`.
 
     A required question that cannot be asked refuses the verb; `hints` are the commands that need no answer.
     """
@@ -18,6 +21,8 @@ class Choose(Struct, frozen=True, kw_only=True):
     prompt: str
     options: tuple[tuple[str, str], ...] = ()  # each answer, and what it is
     is_text: bool = False
+    words: dict[str, Any] = {}  # that may be typed, and what each becomes
+    default: str | None = None  # what Enter alone types
     yes: Any = True  # what these answers become
     no: Any = None  # nothing: the verb is refused
     required: bool = True
@@ -25,6 +30,13 @@ class Choose(Struct, frozen=True, kw_only=True):
     about: Any = None  # a result that is shown before the question, or lines
     arguments: dict[str, Any] = {}  # what the answer is about: names that may mean something else a moment later
     act: Callable[[Any], Any] | None = None  # of a question about a result: makes the result that counts
+    unseen: Refused | None = None  # of a question that only a person at a terminal may answer: the refusal elsewhere
+
+
+class Tell(Struct, frozen=True):
+    """Lines that are shown at once; the next question comes then."""
+
+    lines: list[str]
 
 
 class Instead(Struct, frozen=True):

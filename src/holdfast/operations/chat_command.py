@@ -25,10 +25,10 @@ from holdfast.layouts.registry import find_chat_run, find_layout, layouts
 from holdfast.layouts.save import save_run
 from holdfast.maintenance.verify import prove
 from holdfast.operations import checkpoints, lifecycle
-from holdfast.operations.brief import brief
+from holdfast.operations.context import brief
 from holdfast.operations.parameters import argument
+from holdfast.operations.restore import rollback
 from holdfast.operations.resume import resume
-from holdfast.operations.rollback import rollback
 from holdfast.operations.runs import runs
 from holdfast.operations.start import start
 from holdfast.operations.status import Status, status
@@ -213,8 +213,7 @@ def _exit(workspace: Workspace, order: Order) -> Lines:
     """Pause the run and tell how to leave; a run that has ended or cannot pause stays as it is."""
     leave = "Leave the client with `/exit`"
     try:
-        with workspace.reading() as journal:
-            run = select.get_run(workspace, journal, None, ended_too=True)
+        run = select.read_run(workspace, None, ended_too=True)
     except NotFound:
         return [leave]
     if not run.status.is_open:

@@ -63,7 +63,6 @@ def _ask_about_filters(workspace: Workspace, given: Arguments, found: Made) -> C
 @verb(
     group=Group.BACK,
     example='holdfast checkpoint before-refactoring -m "all tests pass"',
-    about="save the exact worktree and the run's state",
     common=True,
     follows=_ask_about_filters,
 )

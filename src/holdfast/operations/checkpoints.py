@@ -22,7 +22,7 @@ from holdfast.layouts.registry import find_layout
 from holdfast.layouts.results import Examined as Examined, Exported as Exported
 from holdfast.maintenance.verify import prove
 from holdfast.operations.checkpoint import ACTS
-from holdfast.operations.parameters import YES, Kind, Parameter, RunName, argument, option
+from holdfast.operations.parameters import Kind, Parameter, RunName, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.conflicts import refuse_unknown
 from holdfast.project.checkpoints.create import MEGABYTE, PATIENCE, beside_of, find_unfinished, look, shadow_of
@@ -97,7 +97,6 @@ def _find_other(workspace: Workspace, given: Arguments, can_ask: bool) -> Instea
     example="holdfast checkpoints --touching src/client.py",
     about="checkpoints, newest first",
     common=True,
-    changes=False,
     options=(Parameter(choices=ACTS, target="act"), Parameter(metavar="[CHECKPOINT…]", many=True, target="names")),
     previews=True,
     asks=_find_act,
@@ -173,9 +172,7 @@ def diff(
     return Diffed(first.id, second.id if second else None, code, state, differ_too)
 
 
-def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes"):
-        return None
+def _ask_to_delete(workspace: Workspace, given: Arguments) -> Choose | None:
     with workspace.reading() as journal:
         made = select.get_checkpoint(workspace, journal, given["checkpoint"])
     about = one_line(made.name or made.message or made.kind, 60)
@@ -184,7 +181,7 @@ def _ask_to_delete(workspace: Workspace, given: Arguments, can_ask: bool) -> Cho
     return confirmation(prompt, command, arguments={"checkpoint": made.id})
 
 
-@verb("checkpoints delete", asks=_ask_to_delete, options=(YES,))
+@verb("checkpoints delete", confirms=_ask_to_delete)
 def delete_checkpoint(
     workspace: Workspace,
     checkpoint: Annotated[str, argument(kind=Kind.CHECKPOINT)],
@@ -221,8 +218,7 @@ def delete_checkpoint(
 @verb("checkpoints validate", changes=False)
 def validate_checkpoints(workspace: Workspace, *, run: RunName = None) -> Validated:
     """Check that checkpoints are whole: the code of this worktree's; for a Go Team run its files too."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run, ended_too=True)
+    with select.reading(workspace, run, ended_too=True) as (journal, found):
         of_run = found.id if journal.rules_of(found).has_numbered_steps else None
         listed = list(journal.list_checkpoints(workspace.worktree, run=of_run))
     problems = prove(workspace, listed, deep=False).problems
@@ -236,8 +232,7 @@ def validate_checkpoints(workspace: Workspace, *, run: RunName = None) -> Valida
 @verb("checkpoints export")
 def export_checkpoints(workspace: Workspace, *, run: RunName = None) -> Exported:
     """Write the files of a Go Team run and the code of its checkpoints into an archive, and its digest beside it."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run, ended_too=True)
+    found = select.read_run(workspace, run, ended_too=True)
     return find_layout(found.layout).export_checkpoints(workspace, found)
 
 

@@ -1,12 +1,14 @@
-"""Lookup of commands without loading a verb: the generated index, and the modules behind a word."""
+"""Lookup of commands without loading a verb: the generated index, and the module behind a word."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import NamedTuple
 
-from holdfast.operations.index import FAMILIES, VERBS
-from holdfast.operations.registry import VERBS as LOADED, Group, Verb
+from holdfast import HOMES
+from holdfast.operations import index
+from holdfast.operations.index import ALIASES as ALIASES
+from holdfast.operations.registry import VERBS, Group, Verb
 
 
 class Command(NamedTuple):
@@ -16,62 +18,35 @@ class Command(NamedTuple):
     group: Group
     about: str
     common: bool  # listed by the short help
-    modules: dict[str, str]  # of its verbs, by the rest of the command: `add`, `--size`, or nothing
+    module: str  # of its verbs
+    rests: tuple[str, ...]  # of its verbs: nothing for the word alone, `add`, `--size`
 
 
-def _commands() -> dict[str, Command]:
-    found = {word: Command(word, Group[group], about, common, {}) for word, group, about, common in FAMILIES}
-    for _, _, command, group, about, common, _ in VERBS:
-        if group:
-            found[command] = Command(command, Group[group], about, common, {})
-    for _, module, command, *_ in VERBS:
-        word, _, rest = command.partition(" ")
-        if word:
-            found[word].modules[rest] = module
-    return found
+COMMANDS = {row[0]: Command(row[0], Group[row[1]], *row[2:]) for row in index.COMMANDS}
 
 
-COMMANDS = _commands()
-ALIASES = {alias: command for _, _, command, _, _, _, aliases in VERBS for alias in aliases}
-
-
-def find_module(path: str) -> str | None:
-    """The module of the verb that a command calls without a variant's option."""
+def is_command(path: str) -> bool:
+    """Whether a verb has this command, without a variant's option."""
     word, _, rest = path.partition(" ")
-    return COMMANDS[word].modules.get(rest) if word in COMMANDS else None
+    return word in COMMANDS and rest in COMMANDS[word].rests
 
 
 def load_verbs(path: str) -> list[Verb]:
     """The verbs of a command: the one that it names, then its variants."""
     word, _, rest = path.partition(" ")
-    keys = COMMANDS[word].modules
-    wanted = [rest, *(key for key in keys if key != rest and not rest and not _is_word(word, key))]
-    for key in wanted:
-        import_module(f"holdfast.operations.{COMMANDS[word].modules[key]}")
-    commands = [f"{word} {key}".rstrip() for key in wanted]
-    found = [verb for verb in LOADED.values() if verb.command in commands]
-    return sorted(found, key=lambda verb: commands.index(verb.command or ""))
-
-
-def load_verb(path: str) -> Verb:
-    """The verb of a command alone: its variants need not be loaded where none was typed."""
-    import_module(f"holdfast.operations.{find_module(path)}")
-    return next(verb for verb in LOADED.values() if verb.command == path)
+    import_module(f"holdfast.operations.{COMMANDS[word].module}")
+    found = {verb.command: verb for verb in VERBS.values()}
+    return [found[f"{word} {each}".rstrip()] for each in ((rest,) if rest else COMMANDS[word].rests)]
 
 
 def get_verb(name: str) -> Verb:
     """A verb by its name in Python."""
-    import_module(f"holdfast.operations.{next(module for each, module, *_ in VERBS if each == name)}")
-    return LOADED[name]
+    import_module(next(f"holdfast.{home}" for home, names in HOMES.items() if name in names.split()))
+    return VERBS[name]
 
 
 def load_all() -> dict[str, Verb]:
     """Every verb by its name in Python."""
-    for _, module, *_ in VERBS:
-        import_module(f"holdfast.operations.{module}")
-    return LOADED
-
-
-def _is_word(word: str, key: str) -> bool:
-    """Whether the rest of a command is a command of its own below the word."""
-    return bool(key) and not key.startswith("-") and any(family == word for family, *_ in FAMILIES)
+    for home in HOMES:
+        import_module(f"holdfast.{home}")
+    return VERBS

@@ -30,14 +30,7 @@ class Examined(Struct):
     healthy: bool  # no check is `broken`
 
 
-@verb(
-    group=Group.SETUP,
-    example="holdfast doctor",
-    about="check that hooks are active, and what to do",
-    common=True,
-    changes=False,
-    syncs=False,
-)
+@verb(group=Group.SETUP, about="check that hooks are active, and what to do", common=True, changes=False, syncs=False)
 def doctor(workspace: Workspace) -> Examined:
     """Check that hooks are active, or find what prevents it."""
     trusted = functools.partial(allowed, workspace)

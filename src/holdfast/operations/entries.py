@@ -13,7 +13,7 @@ from holdfast.core.model import Body, Checkpoint, Draft, Run, Task
 from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import as_tuple, checked
 from holdfast.journal.journal import Journal
-from holdfast.operations.parameters import YES, Kind, RunName, argument, option
+from holdfast.operations.parameters import Kind, RunName, argument, option
 from holdfast.operations.verb import Arguments, Group, family, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -122,8 +122,7 @@ def revoke(
     run: RunName = None,
 ) -> Revoked:
     """Revoke a decision. It stays in the history, but no brief shows it any more."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         entry = select.get_entry([known.id for known in found.decisions], decision, "d", "decision")
         changed = entry in {known.id for known in found.standing_decisions}
         if changed:
@@ -159,8 +158,7 @@ def finish_task(
     run: RunName = None,
 ) -> TaskDone:
     """Finish a task, and record its outcome."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         entry = select.get_entry([known.id for known in found.tasks], task, "t", "task")
         is_open = entry in {known.id for known in found.open_tasks}
         if is_open or outcome or files:
@@ -169,12 +167,11 @@ def finish_task(
         return TaskDone(found.id, entry, is_open)
 
 
-@verb("task list", example="holdfast task list", changes=False, previews=True)
+@verb("task list", previews=True)
 def list_tasks(workspace: Workspace, *, run: RunName = None) -> TasksListed:
     """The tasks of a run, open and done."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run)
-        return TasksListed(found.id, found.tasks)
+    found = select.read_run(workspace, run)
+    return TasksListed(found.id, found.tasks)
 
 
 @verb(group=Group.TELL, example='holdfast action "Ran the migration" --file db/schema.sql', prints="the event's number")
@@ -229,9 +226,7 @@ def pin(
             return _pin_checkpoint(journal, named, off)
 
 
-def _ask_to_forget(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes"):
-        return None
+def _ask_to_forget(workspace: Workspace, given: Arguments) -> Choose | None:
     meant = forget(workspace, given["event"], run=given.get("run"), dry_run=True)
     prompt = f"Forget event {meant.seq} of {meant.run}?"
     return confirmation(prompt, f"holdfast forget {meant.seq} --run {meant.run}")
@@ -241,15 +236,13 @@ def _ask_to_forget(workspace: Workspace, given: Arguments, can_ask: bool) -> Cho
     group=Group.TELL,
     example="holdfast forget 17 --yes",
     about="make a run forget one event",
-    asks=_ask_to_forget,
-    options=(YES,),
+    confirms=_ask_to_forget,
 )
 def forget(
     workspace: Workspace, event: Annotated[str, argument()], *, run: RunName = None, dry_run: bool = False
 ) -> Forgotten:
     """Make a run forget one event: no list, brief or search shows it any more. Its number stays taken."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         seq = select.get_seq(found, event)
         (target,) = journal.events(found.id, after=seq - 1, until=seq)
         if target.kind.startswith(("run.", "session.", "event.")):
@@ -268,8 +261,7 @@ def forget(
 def rename(workspace: Workspace, name: Annotated[str, argument()], *, run: RunName = None) -> Renamed:
     """Give a run a name, which is shown instead of its goal."""
     checked(name, "name", NAME_LIMIT)
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         if found.name != name:
             journal.append(found.id, Draft("run.renamed", {"name": name}))
         return Renamed(journal.get_run(found.id))
@@ -289,8 +281,7 @@ def tag(
         checked(word, "tag", TAG_LIMIT)
         if any(letter.isspace() or letter == "," for letter in word):
             raise WrongUsage("A tag is one word", [("tag", word)], ["use a hyphen: `in-review`"])
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         added = [word for word in dict.fromkeys(add) if word not in found.tags]
         removed = [word for word in dict.fromkeys(remove) if word in found.tags]
         if added or removed:
@@ -300,16 +291,14 @@ def tag(
 
 def _add(workspace: Workspace, run: str | None, kind: str, **body: Any) -> tuple[str, str, int]:
     """Append an entry. Returns the run's id, the entry's id and the number of the event."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         entry = fold.entry_id(found, kind)
         (event,) = journal.append(found.id, Draft(kind, {"entry": entry, **body}))
         return found.id, entry, event.seq
 
 
 def _record(workspace: Workspace, run: str | None, draft: Draft) -> Recorded:
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         (event,) = journal.append(found.id, draft)
         return Recorded(found.id, event.seq)
 

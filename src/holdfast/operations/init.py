@@ -21,7 +21,7 @@ from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import path_text
 from holdfast.layouts.registry import layouts
 from holdfast.layouts.results import ClientHooks
-from holdfast.operations.parameters import YES, flag, option
+from holdfast.operations.parameters import flag, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project import known_projects
 from holdfast.project.checkpoints.create import shadow_of
@@ -214,13 +214,13 @@ def _untracked_hint(workspace: Workspace, path: Path) -> list[str]:
     return [f"git shows {path_text(name)} {hint}"]
 
 
-@verb(group=Group.SETUP, example="holdfast off", about="stop recording in this project", syncs=False)
+@verb(group=Group.SETUP, about="stop recording in this project", syncs=False)
 def off(workspace: Workspace) -> Switched:
     """Stop recording in this project until `holdfast on`. In one shell: `export HOLDFAST=0`."""
     return _switch(workspace, True)
 
 
-@verb(group=Group.SETUP, example="holdfast on", syncs=False)
+@verb(group=Group.SETUP, syncs=False)
 def on(workspace: Workspace) -> Switched:
     """Resume recording in this project."""
     return _switch(workspace, False)
@@ -238,8 +238,8 @@ def _switch(workspace: Workspace, off: bool) -> Switched:
     return Switched(path_text(workspace.place), off, changed)
 
 
-def _ask_to_purge(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes") or not given.get("purge"):
+def _ask_to_purge(workspace: Workspace, given: Arguments) -> Choose | None:
+    if not given.get("purge"):
         return None
     scope = f" --scope {given['scope']}" if "scope" in given else ""
     prompt = f"Delete {workspace.place} with all runs and checkpoints, for good?"
@@ -251,8 +251,7 @@ def _ask_to_purge(workspace: Workspace, given: Arguments, can_ask: bool) -> Choo
     example="holdfast uninit --scope local",
     about="remove Holdfast's hooks from the agent's settings",
     syncs=False,
-    asks=_ask_to_purge,
-    options=(YES,),
+    confirms=_ask_to_purge,
 )
 def uninit(
     workspace: Workspace,

@@ -51,12 +51,7 @@ class Left(Struct):
     changed: bool
 
 
-@verb(
-    group=Group.GO,
-    example='holdfast pause --reason "waiting for the review"',
-    about="pause a run; it stays open",
-    common=True,
-)
+@verb(group=Group.GO, example='holdfast pause --reason "waiting for the review"', common=True)
 def pause(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Pause a run; it stays open."""
     return _settle(workspace, run, Move.PAUSE, reason)
@@ -68,7 +63,7 @@ def complete(workspace: Workspace, run: RunName = None, *, reason: Why = None) -
     return _settle(workspace, run, Move.COMPLETE, reason)
 
 
-@verb(group=Group.GO, example='holdfast fail --reason "the API is gone"', about="end a run that cannot reach its goal")
+@verb(group=Group.GO, example='holdfast fail --reason "the API is gone"')
 def fail(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """End a run that cannot reach its goal."""
     return _settle(workspace, run, Move.FAIL, reason)
@@ -89,8 +84,7 @@ def abandon(workspace: Workspace, run: RunName = None, *, reason: Why = None) ->
 @verb(group=Group.GO, example="holdfast reopen --run run-4x9k2m7pq3", about="reopen a run that has ended")
 def reopen(workspace: Workspace, run: RunName = None, *, reason: Why = None) -> Settled:
     """Reopen a run that has ended, with the status it had before. Its sessions stay ended."""
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run, ended_too=True)
+    with select.writing(workspace, run, ended_too=True) as (journal, found):
         if found.owned and not found.status.is_open and found.status is not Status.ABANDONED:
             refuse_owned(found, "it cannot be reopened here")
         changed = transition(found.status, Move.REOPEN) is not found.status
@@ -184,8 +178,7 @@ def _before_end(journal: Journal, run: Run) -> Run:
 def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | None) -> Settled:
     if move is Move.PAUSE and workspace.exists:
         _save_worktree(workspace, name)
-    with workspace.writing() as journal:
-        run = select.get_run(workspace, journal, name, ended_too=True)
+    with select.writing(workspace, name, ended_too=True) as (journal, run):
         if run.owned and move is not Move.ABANDON:
             refuse_owned(run, f"this command cannot {move} it")
         # appended after the end: an error makes a created run active, and `reopen` would restore that status
@@ -197,7 +190,6 @@ def _settle(workspace: Workspace, name: str | None, move: Move, reason: str | No
 
 def _save_worktree(workspace: Workspace, name: str | None) -> None:
     """Let the layout save a paused run's work; the Go Team keeps a checkpoint of it."""
-    with workspace.reading() as journal:
-        run = select.get_run(workspace, journal, name, ended_too=True)
+    run = select.read_run(workspace, name, ended_too=True)
     if run.status.is_open and run.worktree == workspace.worktree:
         find_layout(run.layout).keep_run(workspace, run, Reason.PAUSED)

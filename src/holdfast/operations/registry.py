@@ -9,13 +9,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.question import Choose, Instead
+from holdfast.core.question import Choose, Instead, Tell
 from holdfast.operations.parameters import Parameter, parameters_of
 from holdfast.project.workspace import Workspace
 
 Arguments = Mapping[str, Any]
-Asks = Callable[[Workspace, Arguments, bool], Choose | Instead | None]
-Follows = Callable[[Workspace, Arguments, Any], Choose | None]
+Asks = Callable[[Workspace, Arguments, bool], Choose | Instead | Tell | None]
+Follows = Callable[[Workspace, Arguments, Any], Choose | Instead | None]
 
 
 class Group(StrEnum):
@@ -44,9 +44,8 @@ class Verb(Struct, frozen=True, dict=True):
     aliases: tuple[str, ...]
     common: bool  # listed by the short help
     changes: bool
-    syncs: bool
     asks: Asks | None  # the next question before the call; None: all is known. True: somebody can be asked
-    follows: Follows | None  # the question that a result raises
+    follows: Follows | None  # the question that a result raises, or another call
     options: tuple[Parameter, ...]  # of surfaces: they change how a result is shown, or stand for several arguments
 
     @functools.cached_property

@@ -17,16 +17,18 @@ from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused
 from holdfast.core.fold import team
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Bearings, Checkpoint, Draft, Reason, Restore, Run, Session, Status
-from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option
+from holdfast.core.question import Choose, Instead, confirmation
+from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, recommended
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import establish
 from holdfast.ingest.open import foreign_files, readable
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.results import CHOICES, HISTORY, Recovery
 from holdfast.operations.parameters import Kind, Parameter, argument, flag, option
-from holdfast.operations.recover import CHOICES
-from holdfast.operations.verb import Group, verb
+from holdfast.operations.runs import runs, which_run
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.briefs import PATIENCE
 from holdfast.project.checkpoints.restore import Restored, restore_to
 from holdfast.project.drift import find_drift
@@ -43,6 +45,7 @@ from holdfast.project.sessions import (
 from holdfast.project.workspace import Workspace
 from holdfast.system import locate, process
 
+WHICH = "Which would you prefer?"
 STARTS = ("live", "checkpoint", "fresh")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,63}")  # what may become an argument: an agent could write anything
 WAYS = {"checkpoint": CHECKPOINT, "live": LIVE, "fresh": FRESH}
@@ -65,6 +68,72 @@ class Resumed(Struct):
     kept: str | None = None  # the checkpoint of what a fresh start has left behind
 
 
+def _ask_how(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | Instead | None:
+    """Ask for the way out of a damaged file, which run, which way for a Go Team run, and whether to restore.
+
+    The call that is meant then is a dry run where the surface starts the agent, or tells how.
+    """
+    if "dry_run" in given:
+        return None
+    recovery = recover(workspace)
+    if recovery.why is not None:
+        if "choose" in given or not can_ask:
+            return Instead("recover", dict(given))
+        words = {str(number): name for number, name in enumerate(recovery.choices, 1)}
+        words |= {name: name for name in recovery.choices}
+        return Choose(parameter="choose", prompt=WHICH, words=words, about=recovery)
+    if given.get("pick") and "run" not in given:
+        return which_run("run", runs(workspace, status=("open",), here=True, limit=500).runs)
+    arguments = {name: value for name, value in given.items() if name in ("run", "restore", "take_over")}
+    found = resume(workspace, **arguments, dry_run=True)
+    if found.recovery:
+        return _ask_which_way(workspace, given, can_ask, found)
+    only_print, yes = given.get("print", False), given.get("yes", False)
+    prepares = not only_print and (can_ask or yes)  # where nobody is, nothing is changed unasked
+    if prepares and not yes:
+        wanted = resume(workspace, **arguments, start_from=given.get("start_from", "live"), dry_run=True).restored
+        if wanted:
+            return confirmation(f"Make the worktree equal to {wanted.to}?", "holdfast resume")
+    has_banner = any(find_layout(found.run.layout).banner(found.run, workspace.clock.now()))
+    is_loaded = has_banner and not can_ask and not only_print  # whoever reads the banner is the agent that goes on
+    return Instead("resume", {**given, "dry_run": not (prepares or is_loaded)})
+
+
+def _ask_which_way(workspace: Workspace, given: Arguments, can_ask: bool, found: Resumed) -> Choose | Instead:
+    """Ask how to go on with a Go Team run, with what each way would lose."""
+    start_from, best = given.get("start_from"), recommended(found.recovery)
+    is_auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    if start_from is None and (given.get("yes") or is_auto):
+        start_from = best.start_from
+    if given.get("print") or (start_from is None and not can_ask):
+        return Instead("resume", {**given, "dry_run": True})
+    if start_from is not None:
+        return Instead("resume", {**given, "start_from": start_from, "dry_run": False})
+    return which_way(found, workspace)
+
+
+def which_way(found: Resumed, workspace: Workspace) -> Choose:
+    """The question how to resume a Go Team run, with what each way would lose."""
+    layout = find_layout(found.run.layout)
+    return Choose(
+        parameter="start_from",
+        prompt="Enter choice",
+        words={str(number): way.start_from for number, way in enumerate(found.recovery, 1)},
+        default=str(found.recovery.index(recommended(found.recovery)) + 1),
+        about=list(layout.recovery_screen(found.run, found.recovery, layout.silent_since(workspace, found.run))),
+    )
+
+
+def undo_hints(done: Resumed) -> list[str]:
+    """The commands that take a recovery back."""
+    hints = []
+    if done.restored and done.restored.restore:
+        hints.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")
+    if done.kept:
+        hints.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
+    return hints
+
+
 @verb(
     group=Group.GO,
     example="holdfast resume run-4x9k2m7pq3 --restore both",
@@ -83,6 +152,7 @@ class Resumed(Struct):
         flag("--pick", help="Choose the run from a list, also where one is the current one."),
         flag("--yes", help="Do not ask; and prepare it also where nobody is at a terminal."),
     ),
+    asks=_ask_how,
 )
 def resume(
     workspace: Workspace,
@@ -328,3 +398,16 @@ def _directory(workspace: Workspace, session: Session | None) -> str:
     if place and os.path.isdir(place) and Path(locate.locate_store(place)[1]) == workspace.place:
         return place
     return path_text(workspace.root)
+
+
+def _resume_recovered(workspace: Workspace, given: Arguments, found: Recovery) -> Instead | None:
+    if found.run is None or found.chosen in (None, HISTORY):
+        return None
+    return Instead("resume", {name: value for name, value in given.items() if name != "choose"})
+
+
+@verb(None, follows=_resume_recovered)
+def recover(workspace: Workspace, choose: str | None = None) -> Recovery:
+    """Say what can be done about a damaged session file, or do it."""
+    found = [recovery for layout in layouts() if (recovery := layout.recover(workspace, choose, establish))]
+    return next((recovery for recovery in found if recovery.why is not None), found[0])

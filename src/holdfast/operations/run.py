@@ -11,17 +11,20 @@ from typing import Annotated
 from msgspec import Struct
 
 from holdfast.core import ids
-from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
+from holdfast.core.errors import Busy, HoldfastError, NotFound, WrongUsage
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Draft, Ending, Reason, Run, Session, Status
-from holdfast.core.recovery import DISCONNECT
+from holdfast.core.question import Choose, Tell
+from holdfast.core.recovery import DISCONNECT, recommended
 from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, sync_layouts
+from holdfast.ingest.open import foreign_files
 from holdfast.journal.journal import Journal
-from holdfast.layouts.registry import present
+from holdfast.layouts.registry import find_layout, present
 from holdfast.operations.parameters import Kind, RunName, argument, option
-from holdfast.operations.verb import Group, verb
+from holdfast.operations.resume import resume, undo_hints, which_way
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.checkpoints.create import Turn, keep_if_changed
 from holdfast.project.runs import select
 from holdfast.project.sessions import (
@@ -37,6 +40,7 @@ from holdfast.project.sessions import (
 )
 from holdfast.project.workspace import Workspace, find_followed
 from holdfast.system import files
+from holdfast.system.git.repository import Repository
 from holdfast.system.pty.child import Ended, check_command
 from holdfast.system.pty.supervise import supervise
 
@@ -54,10 +58,59 @@ class Ran(Struct):
     status: Status  # of the run, afterwards
 
 
-@verb(group=Group.GO, example="holdfast run -- claude", about="supervise a command, saved from time to time")
+def _ask_recovery(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | Tell | None:
+    """Resume an interrupted Go Team run before a command works on it; at a terminal the user chooses the way.
+
+    With `recovery.auto_resume` it is resumed in the recommended way, and without a terminal the command goes on from
+    the live state.
+    """
+    if not (words := given.get("command")):
+        return None
+    check_command(words[0])  # before anything is asked
+    is_auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    found = _find_interrupted(workspace, given.get("run")) if is_auto or can_ask else None
+    if found is None:
+        return None
+    take_over = given.get("take_over", False)
+    try:
+        asked = resume(workspace, found.id, take_over=take_over, dry_run=True)
+    except Busy:  # the command itself will be refused, with the way to run it
+        return None
+    start_from = recommended(asked.recovery).start_from if is_auto else given.get("start_from")
+    if start_from is None:
+        return which_way(asked, workspace)
+    done = resume(workspace, found.id, start_from=start_from, take_over=take_over)
+    branch = workspace.hide(Repository(workspace.root).head().branch)
+    return Tell([*undo_hints(done), *find_layout(found.layout).resumed_screen(done.run, branch)])
+
+
+def _find_interrupted(workspace: Workspace, name: str | None) -> Run | None:
+    """The interrupted run that a command would work on, if its layout lets the user choose how to resume it."""
+    if workspace.is_off:
+        return None
+    if not workspace.exists and foreign_files(workspace):
+        establish(workspace)
+    if not workspace.exists:
+        return None
+    catch_up(workspace)
+    with workspace.reading() as journal:
+        try:
+            found = select.get_run(workspace, journal, name)
+        except HoldfastError:  # the verb reports it, asks, or begins a run
+            return None
+        is_chosen = found.status is Status.INTERRUPTED and journal.rules_of(found).is_recovered
+    return found if is_chosen and found.worktree == workspace.worktree else None
+
+
+@verb(
+    group=Group.GO,
+    example="holdfast run -- claude",
+    about="supervise a command, saved from time to time",
+    asks=_ask_recovery,
+)
 def run(
     workspace: Workspace,
-    command: Annotated[Sequence[str], argument(metavar="-- COMMAND…", kind=Kind.LINE)],
+    command: Annotated[Sequence[str], argument(metavar="-- COMMAND…", kind=Kind.LINE)] = (),
     *,
     run: RunName = None,
     agent: Annotated[

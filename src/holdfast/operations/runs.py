@@ -1,21 +1,39 @@
-"""Runs of this project, newest first, filtered and paged; the filters that other lists share."""
+"""Lists of runs: of this project, of all projects, of those that have ended, and by their disk usage."""
 
 from __future__ import annotations
 
-from datetime import datetime
+import contextlib
+import os
+import time
+from collections import Counter
+from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.model import Run
-from holdfast.core.question import Choose
+from holdfast.core.errors import Busy, HoldfastError, NotFound, WrongUsage
+from holdfast.core.model import OPEN, Run, Status
+from holdfast.core.question import Choose, Instead
 from holdfast.core.text import one_line
+from holdfast.ingest import catch_up
+from holdfast.journal.codec import ARCHIVED
+from holdfast.journal.journal import is_ledger
 from holdfast.journal.store import RunQuery
-from holdfast.operations.parameters import option
-from holdfast.operations.verb import Group, verb
+from holdfast.layouts.registry import find_layout, layouts
+from holdfast.operations.parameters import Kind, Parameter, option
+from holdfast.operations.verb import Arguments, Group, verb
+from holdfast.project import known_projects
+from holdfast.project.known_projects import Claim
+from holdfast.project.quota import Room, cap_of, measure_usage
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+from holdfast.system import locate
+from holdfast.system.safe_paths import real_path
+
+PATIENCE = 1.0  # seconds to ingest the inbox of another project
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+ENDED = frozenset({ARCHIVED, *(status.value for status in Status if status not in OPEN)})
+MOST = 10_000  # rows of the history
 
 Statuses = Annotated[
     tuple[str, ...], option(metavar="STATUS", help="Only runs of this status, or `open`. Can be repeated.")
@@ -41,7 +59,6 @@ class RunsListed(Struct):
     example='holdfast runs --status open --search "retry back*"',
     about="runs of this project, newest first; search them",
     common=True,
-    changes=False,
     previews=True,
 )
 def runs(
@@ -95,3 +112,213 @@ def _page_key(text: str | None) -> tuple[int, int] | None:
         facts = [("key", one_line(text, 40))]
         raise WrongUsage("There is no page with this key", facts, ["take `next` of the page before"])
     return int(first), int(second)
+
+
+class Elsewhere(Struct):
+    """A run and its project."""
+
+    project: str
+    run: Run
+    directory: str  # to resume it in: its own, if that still belongs to the project
+
+
+class PassedOver(Struct):
+    """A project that could not be read."""
+
+    project: str
+    why: str
+
+
+class RunsEverywhere(Struct):
+    runs: list[Elsewhere]
+    passed_over: list[PassedOver]
+
+
+@verb("runs --all-projects", changes=False)
+def everywhere(
+    workspace: Workspace,
+    *,
+    status: Statuses = (),
+    layout: Layouts = (),
+    agent: AgentName = None,
+    tag: Tag = None,
+    since: Since = None,
+    until: Until = None,
+    search: Words = None,
+    limit: Limit = None,
+) -> RunsEverywhere:
+    """List the runs of every project of this user on this machine, newest first.
+
+    Projects that cannot be read are named.
+    """
+    query = RunQuery(
+        statuses=select.statuses(status, "runs"),
+        layouts=select.layouts(layout),
+        labels=select.labels(agent, tag),
+        since=select.moment(since),
+        until=select.moment(until),
+        search=search,
+        limit=select.length(workspace, limit),
+    )
+    result = RunsEverywhere([], [])
+    known = known_projects.known(workspace.user_directory("state") / "stores")
+    for number, claim in enumerate(known):
+        workspace.progress("reading projects", number, len(known))
+        try:
+            found = _list_runs(workspace, claim, query)
+            result.runs += [Elsewhere(claim.root, run, _directory_of(run, claim)) for run in found]
+        except HoldfastError as error:
+            result.passed_over.append(PassedOver(claim.root, error.message))
+    result.runs.sort(key=lambda found: found.run.updated or LONG_AGO, reverse=True)
+    del result.runs[query.limit :]
+    return result
+
+
+def _directory_of(run: Run, claim: Claim) -> str:
+    """Return the run's directory; the project's if the run is of another machine or its worktree is gone."""
+    if not os.path.isabs(run.directory) or not os.path.isdir(run.directory):
+        return claim.root
+    _, store = locate.locate_store(real_path(run.directory))
+    return run.directory if store == claim.path else claim.root
+
+
+def _list_runs(workspace: Workspace, claim: Claim, query: RunQuery) -> list[Run]:
+    known_projects.check_there(claim)
+    other = Workspace(
+        claim.project, claim.place, clock=workspace.clock, environ=workspace.environ, rules_of=workspace.rules_of
+    )
+    with other:
+        other.check_ours()
+        if not other.is_off:
+            with contextlib.suppress(Busy):  # another process ingests at the moment
+                catch_up.ingest_inbox(other, time.monotonic() + PATIENCE)
+                catch_up.mark_dead_sessions(other)
+        with other.reading() as journal:
+            return journal.list_runs(query)[0]
+
+
+class PastRuns(Struct):
+    runs: list[Run]
+    more: bool  # the list was cut
+    words: dict[str, str] = {}  # by run: the status in the file of an orchestrator's session
+
+
+def _find_row(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
+    """Show one run of the list in full. Resuming it is `resume`'s."""
+    if (row := given.get("row")) is None:
+        return None
+    found = past_runs(workspace, max(given.get("number", 10), row), here=given.get("here", False)).runs
+    if row > len(found):
+        raise NotFound(f"The history has no row {row}", [("rows", len(found))], ["`holdfast history`"])
+    return Instead("show", {"name": found[row - 1].id})
+
+
+@verb(
+    "history",
+    group=Group.SEE,
+    example="holdfast history --limit 20",
+    about="runs that have ended, newest first",
+    options=(Parameter(metavar="[N]", kind=Kind.NUMBER, least=1, most=MOST, target="row"),),
+    previews=True,
+    asks=_find_row,
+)
+def past_runs(
+    workspace: Workspace,
+    number: Annotated[
+        int, option("--limit", least=1, most=MOST, metavar="N", help="At most N rows; 10 by default.")
+    ] = 10,
+    *,
+    here: Annotated[bool, option(help="Only runs of this worktree.")] = False,
+) -> PastRuns:
+    """List runs that were completed, failed, aborted, abandoned or archived, newest first; or show the one in row N."""
+    archives = [layout for layout in layouts() if layout.has_archive(workspace)]
+    for layout in archives:
+        layout.ingest_archive(workspace)
+    if not 1 <= number <= MOST:
+        raise WrongUsage(f"A list has 1 to {MOST:,} rows", [("asked for", number)], ["`holdfast history 20`"])
+    here_only = workspace.worktree if here else None
+    query = RunQuery(worktree=here_only, statuses=ENDED, limit=MOST if archives else number)
+    with workspace.reading() as journal:
+        found, page = journal.list_runs(query)
+    if archives:  # sorted by creation
+        found.sort(key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
+    has_more, found = page.next is not None or len(found) > number, found[:number]
+    if found:  # rows of the last list stay valid after an empty one
+        select.remember(workspace, "run", [run.id for run in found])
+    named = ((run.id, find_layout(run.layout).find_word(workspace, run)) for run in found)
+    words = {id: word for id, word in named if word is not None}
+    return PastRuns(found, has_more, words)
+
+
+class Sized(Struct):
+    """Bytes that one run alone uses."""
+
+    run: str
+    title: str
+    status: str
+    total: int
+    events: int  # with the folded state
+    values: int  # large values that no other run refers to
+    checkpoints: int  # objects that no newer checkpoint of any run shares
+
+
+class RunsSized(Struct):
+    runs: list[Sized]  # largest first
+    others: int  # bytes of runs that are not listed
+    rest: dict[str, int]  # category of data that belongs to no run alone -> bytes
+    room: Room  # the total of the runs, the others and the rest
+    cap: int  # limit of the store, in bytes
+
+
+@verb("runs --size", changes=False)
+def sizes(
+    workspace: Workspace,
+    *,
+    limit: Limit = None,
+) -> RunsSized:
+    """List the disk usage of each run, largest first."""
+    if limit is not None and limit < 1:
+        raise WrongUsage("A list has at least one row", [("limit", limit)])
+    weights = _weights(workspace)
+    with workspace.reading() as journal:
+        stored = {found.run: found for found in journal.view.run_sizes()}
+        totals = Counter({run: found.total + weights[run] for run, found in stored.items() if not is_ledger(run)})
+        listed = []
+        for name, total in totals.most_common(limit or workspace.settings.whole("list.limit")):
+            run, size = journal.get_run(name), stored[name]
+            listed.append(Sized(name, run.title, run.status, total, size.events, size.values, weights[name]))
+        shared = journal.view.shared_bytes()
+    room = measure_usage(workspace)
+    own = sum(found.total for run, found in stored.items() if not is_ledger(run))
+    ledgers = sum(found.total for run, found in stored.items() if is_ledger(run))
+    of_runs = sum(weights[run] for run in totals)
+    rest = {
+        "values that several runs share": shared,
+        "records of checkpoints": ledgers,
+        "indexes, search and free pages": room.journal - own - ledgers - shared,
+        "checkpoints of no run, and packs": room.checkpoints - of_runs,
+        "inbox": room.inbox,
+        "copies and backups": room.copies,
+        "put aside": room.aside,
+        "caches": room.caches,
+        "the rest": room.rest,
+    }
+    return RunsSized(listed, own + of_runs - sum(found.total for found in listed), rest, room, cap_of(workspace))
+
+
+def _weights(workspace: Workspace) -> Counter[str]:
+    """Return the bytes of each run's checkpoints that no newer one shares; the empty key is for those of no run."""
+    with workspace.reading() as journal:
+        made = list(journal.list_checkpoints())
+    if not made:
+        return Counter()
+    from holdfast.project.checkpoints.create import shadow_of
+    from holdfast.worktree.packs.reachability import weigh  # other lists need neither
+
+    with shadow_of(workspace) as shadow:
+        roots = {found.id: [found.tree, *filter(None, [found.staged]), found.beside] for found in made}
+        weights = weigh(shadow, roots)
+    found_by_run: Counter[str] = Counter()
+    for found in made:
+        found_by_run[found.run or ""] += weights[found.id]
+    return found_by_run

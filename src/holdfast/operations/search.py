@@ -49,7 +49,6 @@ class Searched(Struct):
     example="holdfast search '\"exponential backoff\" retr*' --kind decision",
     about="search events, best match first",
     common=True,
-    changes=False,
     previews=True,
 )
 def search(

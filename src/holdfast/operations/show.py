@@ -1,15 +1,18 @@
-"""Details of one run, session or checkpoint; the sessions of a run; its events."""
+"""Details of one run, session or checkpoint; the sessions of a run; its events; reports of it."""
 
 from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core import report as timeline
+from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.fold import run as fold
+from holdfast.core.fold.activity import Spent, total_usage
 from holdfast.core.model import Checkpoint, Event, Run, Session
 from holdfast.core.question import Choose
 from holdfast.core.text import one_line, path_text
@@ -17,14 +20,19 @@ from holdfast.journal.journal import Journal
 from holdfast.operations.parameters import Kind, RunName, argument, flag, option
 from holdfast.operations.runs import Limit, runs, which_run
 from holdfast.operations.verb import Arguments, Group, verb
+from holdfast.project.briefs import without_secrets
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
+from holdfast.system import files
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import TreeMetadata
 
 MOST = 2**31
 CHOICES = 500  # runs offered by `--pick`
+SESSIONS, CHECKPOINTS = 1_000, 1_000  # the newest ones in a report
+MODE = 0o644  # a timeline is made to be shared
+HEAD = 512  # bytes of a file that identify our own timeline
 
 
 class RunShown(Struct):
@@ -77,7 +85,6 @@ def _ask_which(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose 
     example="holdfast show run-4x9k2m7pq3 --at 12",
     about="details of a run, a session or a checkpoint",
     common=True,
-    changes=False,
     options=(flag("--pick", help="Select the run from a list, even if there is a current one."),),
     previews=True,
     asks=_ask_which,
@@ -172,7 +179,7 @@ def _diff(shadow: Shadow, before: Checkpoint | None, found: Checkpoint) -> str:
     return out.decode("utf-8", "replace")
 
 
-@verb(group=Group.SEE, example="holdfast sessions --all", changes=False, previews=True)
+@verb(group=Group.SEE, example="holdfast sessions --all", previews=True)
 def sessions(
     workspace: Workspace,
     *,
@@ -193,7 +200,6 @@ def sessions(
     example="holdfast log -n 20 -f",
     about="the events of a run; follow them with -f",
     common=True,
-    changes=False,
     options=(flag("-f", "--follow", help="Keep printing events as they arrive."),),
     previews=True,
 )
@@ -205,9 +211,81 @@ def log(
     after: int = 0,
 ) -> Logged:
     """List the events of a run, oldest first. With -f and --json, one object a line."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.reading(workspace, run) as (journal, found):
         events = journal.events(
             found.id, after=min(after, MOST), newest=newest if newest is None else min(newest, MOST)
         )
         return Logged(found.id, list(fold.without(events, found.forgotten)))
+
+
+class Reported(Struct):
+    run: str
+    markdown: str
+    spent: Spent  # by all sessions of the run
+
+
+class Pictured(Struct):
+    run: str
+    path: str | None  # of the file; null: it was not written
+    svg: str
+
+
+@verb("show --markdown", previews=True)
+def report(workspace: Workspace, run: Annotated[str | None, argument(kind=Kind.RUN)] = None) -> Reported:
+    """Print a report of a run in Markdown, fit for a pull request.
+
+    It lists the work, decisions, changed files, open tasks, sessions and cost.
+    """
+    found, sessions, checkpoints = _gather(workspace, run)
+    return Reported(found.id, timeline.recount(found, sessions, checkpoints), total_usage(sessions))
+
+
+@verb("show --svg", previews=True)
+def picture(
+    workspace: Workspace,
+    run: Annotated[str | None, argument(kind=Kind.RUN)] = None,
+    file: Annotated[
+        str | None,
+        option(
+            "--svg", metavar="FILE", kind=Kind.OUTPUT, help="Write a run's timeline into an SVG file; `-`: print it."
+        ),
+    ] = None,
+) -> Pictured:
+    """Draw a run's sessions over time, in SVG, into a file if one is named."""
+    found, sessions, checkpoints = _gather(workspace, run)
+    with workspace.reading() as journal:
+        events = fold.without(journal.events(found.id), set(found.forgotten))
+        events = (without_secrets(workspace, event) for event in events)  # safeguard: hide-picture-events
+        svg = timeline.draw(found, sessions, timeline.marks_of(events, checkpoints))
+    if file is None:
+        return Pictured(found.id, None, svg)
+    path = Path(file).absolute()
+    with files.os_errors(path):
+        _refuse_to_replace(path)
+        files.write(path, svg.encode(), MODE)
+    return Pictured(found.id, path_text(path), svg)
+
+
+def _refuse_to_replace(path: Path) -> None:
+    """Refuse to overwrite anything but an earlier timeline or an empty file: a typo must not destroy work."""
+    if not os.path.lexists(path):
+        return
+    facts = [("path", path_text(path))]
+    if path.is_symlink() or not path.is_file():
+        raise Refused("There is something other than a file", facts, ["name another file"])
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    if head and not timeline.is_drawn(head):  # safeguard: picture-place-taken
+        raise Refused("There is something other than a timeline of ours", facts, ["name a new file"])
+
+
+def _gather(workspace: Workspace, name: str | None) -> tuple[Run, list[Session], list[Checkpoint]]:
+    with select.reading(workspace, name) as (journal, run):
+        sessions = journal.list_sessions(run.id, limit=SESSIONS)
+        checkpoints = list(journal.list_checkpoints(run=run.id, limit=CHECKPOINTS))
+    return (
+        without_secrets(workspace, run),  # safeguard: hide-report-run
+        [without_secrets(workspace, session) for session in reversed(sessions)],  # safeguard: hide-report-sessions
+        # safeguard: hide-report-checkpoints
+        [without_secrets(workspace, checkpoint) for checkpoint in reversed(checkpoints)],
+    )

@@ -7,17 +7,20 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from holdfast.core import chat_commands
+from holdfast.core.chat_commands import Order
 from holdfast.core.errors import Refused, WrongUsage
 from holdfast.core.fold import run as fold, steps as planning
 from holdfast.core.lifecycle import Move, Rules, transition
 from holdfast.core.model import Draft, Run, Session, Status
+from holdfast.core.question import Choose, Instead
 from holdfast.core.text import as_tuple, checked, one_line, path_text
-from holdfast.ingest.catch_up import establish
+from holdfast.ingest.catch_up import catch_up, establish
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
-from holdfast.layouts.registry import find_layout, layouts
+from holdfast.layouts.registry import find_layout, is_present, layouts
 from holdfast.operations.parameters import Kind, argument, option
-from holdfast.operations.verb import Group, verb
+from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.runs import select
 from holdfast.project.sessions import find_conversation, live_sessions, move_conversation, open_process_session
 from holdfast.project.workspace import Workspace
@@ -34,11 +37,55 @@ class Started(Struct):
     archived: list[str] = []  # sessions of an orchestrator that this one follows
 
 
+def _ask_about_earlier(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | Instead | None:
+    """Offer the earlier Go Team runs; with `recovery.auto_resume`, an interrupted one is resumed instead.
+
+    `earlier` becomes the answer, and then the lines that are told beside the new run.
+    """
+    kind = find_layout(given.get("layout", "native"))
+    if not kind.RULES.is_recovered or isinstance(given.get("earlier"), list):
+        return None
+    if is_present(workspace, kind):  # sessions of another program may be there before the first run of ours
+        establish(workspace)
+    if workspace.exists and not workspace.is_off:
+        catch_up(workspace)
+    earlier = kind.list_resumable(workspace)
+    interrupted = next((run for run in earlier if run.status is Status.INTERRUPTED), None)
+    if interrupted and workspace.settings.values["recovery.auto_resume"].value == "on":
+        return Instead("resume", {"run": interrupted.id})
+    silent = {run.id: since for run in earlier if (since := kind.silent_since(workspace, run))}
+    screen = list(kind.resumable_screen(earlier, silent))
+    if earlier and can_ask and "earlier" not in given:
+        prompt = "Resume # (Enter: a new session)"
+        return Choose(parameter="earlier", prompt=prompt, is_text=True, default="", about=screen)
+    order = _answered(given.get("earlier", ""))
+    if order.word == "resume":
+        way = {"start_from": order.way} if order.way else {}
+        return Instead("resume", {"run": _chosen(earlier, order.argument), **way})
+    told = [*(() if can_ask else screen), *(f"`holdfast resume {run.id}` goes on with it" for run in earlier)]
+    return Instead("start", {**given, "goal": order.argument or given["goal"], "earlier": told})
+
+
+def _answered(answer: str) -> Order:
+    """The command that an answer is: `*new` or `*resume`, or a number or an id alone; nothing at all is `*new`."""
+    text = answer.strip()
+    order = chat_commands.parse(text) if text.startswith("*") else Order("resume" if text else "new", text)
+    if order is None or order.word not in ("resume", "new"):
+        raise WrongUsage(f'"{one_line(text, 40)}" is no answer here', [], ["a number, `*resume:ID`, or `*new`"])
+    return order
+
+
+def _chosen(earlier: list[Run], word: str) -> str:
+    """The run of a row; without a word that of the first one, and otherwise the name itself."""
+    row = int(word or "1") if (word or "1").isdecimal() else 0
+    return earlier[row - 1].id if 0 < row <= len(earlier) else word
+
+
 @verb(
     group=Group.GO,
     example='holdfast start "Add retries to the client" --steps design,code,test',
-    about="begin a run",
     common=True,
+    asks=_ask_about_earlier,
 )
 def start(
     workspace: Workspace,

@@ -54,14 +54,7 @@ class Status(Struct):
     untrusted: list[str] = []  # files whose commands wait for `holdfast trust`
 
 
-@verb(
-    group=Group.SEE,
-    example="holdfast status",
-    about="the run, its sessions and what is next",
-    common=True,
-    changes=False,
-    previews=True,
-)
+@verb(group=Group.SEE, about="the run, its sessions and what is next", common=True, previews=True)
 def status(workspace: Workspace, *, run: RunName = None) -> Status:
     """Show the run, its sessions, what is next, and failures in the background."""
     if told := workspace.find_earlier_hint():

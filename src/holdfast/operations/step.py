@@ -1,4 +1,4 @@
-"""Steps of a run: start, complete, fail and list them."""
+"""Steps and subagents of a run: start, progress, completion, failure; lists of them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold import steps
+from holdfast.core.fold.activity import MOST_TOKENS
 from holdfast.core.fold.external import refuse_owned
 from holdfast.core.fold.team import Meant
 from holdfast.core.lifecycle import Move, transition
-from holdfast.core.model import Body, Draft, Run, Step
+from holdfast.core.model import Body, Draft, Run, Step, Worker
 from holdfast.core.text import checked
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
@@ -61,8 +62,7 @@ def start_step(
     name = steps.checked_name(name)
     if agent is not None:
         checked(agent, "agent", steps.NAME_LIMIT)
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         name = find_layout(found.layout).find_step(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.ACTIVE and agent in (None, before.agent)
@@ -79,8 +79,7 @@ def complete_step(
 ) -> Stepped:
     """Complete a step, even one that was never started. The last step of a plan completes the run."""
     name = steps.checked_name(name)
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run, ended_too=True)
+    with select.writing(workspace, run, ended_too=True) as (journal, found):
         meant = find_layout(found.layout).find_step(found, name, new)
         saves = journal.rules_of(found).has_numbered_steps
         before = steps.find_step(found, meant.step)
@@ -122,20 +121,18 @@ def fail_step(
     """Record that a step failed, and why. The run goes on."""
     name = steps.checked_name(name)
     checked(error, "error")
-    with workspace.writing() as journal:
-        found = select.get_run(workspace, journal, run)
+    with select.writing(workspace, run) as (journal, found):
         name = find_layout(found.layout).find_step(found, name, new).step
         before = steps.find_step(found, name)
         same = before is not None and before.status == steps.FAILED
         return _record(journal, found, "step.failed", {"name": name, "error": error}, same)
 
 
-@verb("step list", example="holdfast step list", changes=False, previews=True)
+@verb("step list", previews=True)
 def list_steps(workspace: Workspace, *, run: RunName = None) -> StepsListed:
     """List the steps of a run with their status."""
-    with workspace.reading() as journal:
-        found = select.get_run(workspace, journal, run, ended_too=True)
-        return StepsListed(found.id, found.steps)
+    found = select.read_run(workspace, run, ended_too=True)
+    return StepsListed(found.id, found.steps)
 
 
 def _record(journal: Journal, run: Run, kind: str, body: Body, same: bool) -> Stepped:
@@ -149,3 +146,132 @@ def _record(journal: Journal, run: Run, kind: str, body: Body, same: bool) -> St
         hints = ["use one of its steps: `holdfast step list`"]
         raise WrongUsage("The run has the maximum number of steps", [("steps", steps.MOST_STEPS)], hints)
     return Stepped(run.id, step, not same)
+
+
+family(
+    "agent",
+    Group.ORCHESTRATOR,
+    about="start, track and list the subagents of a run",
+    help="Start subagents of a run, report progress, complete or fail them, and list them.",
+    example='holdfast agent start code "Implement the API"',
+)
+
+
+class AgentTold(Struct):
+    run: str
+    agent: Worker
+    changed: bool
+
+
+class AgentsListed(Struct):
+    run: str
+    agents: list[Worker]
+    progress: int | None  # of the run, per cent
+    at_work: int
+    at_once: int | None  # concurrent agents that its mode advises
+
+
+AgentId = Annotated[str, argument(metavar="ID")]
+Tokens = Annotated[int | None, option(least=0, metavar="N", help="Tokens that it has used so far.")]
+
+
+@verb("agent start", example='holdfast agent start code "Implement the API"')
+def start_agent(
+    workspace: Workspace, type: Annotated[str, argument()], task: Annotated[str, argument()], *, run: RunName = None
+) -> AgentTold:
+    """Record the start of an agent. Prints its id: its TYPE (such as code, test, doc) and a number."""
+    steps.checked_type(type)
+    checked(task, "task")
+    with select.writing(workspace, run) as (journal, found):
+        body = {"entry": steps.next_id(found, type), "type": type, "task": task}
+        return _record_agent(journal, found, "agent.started", body)
+
+
+@verb("agent progress", example="holdfast agent progress code-1 60 --tokens 3200")
+def progress_agent(
+    workspace: Workspace,
+    agent: AgentId,
+    percent: Annotated[int | None, argument(least=0, most=100)] = None,
+    *,
+    tokens: Tokens = None,
+    run: RunName = None,
+) -> AgentTold:
+    """Record the progress of an agent, in per cent, or only its tokens."""
+    if percent is None and tokens is None:
+        hints = [f"`holdfast agent progress {agent} 60`", f"`holdfast agent progress {agent} --tokens 3200`"]
+        raise WrongUsage("Give the agent's progress or its tokens", [], hints)
+    if percent is not None and not 0 <= percent <= 100:
+        hints = [f"`holdfast agent progress {agent} 60`"]
+        raise WrongUsage("Progress is a number from 0 to 100", [("given", percent)], hints)
+    _check_tokens(tokens)
+    with select.writing(workspace, run) as (journal, found):
+        worker = steps.get_worker(found, agent)
+        _refuse_ended(worker)
+        same = percent in (None, worker.progress) and tokens in (None, worker.tokens)
+        body = {"entry": agent, "progress": percent, "tokens": tokens}
+        return _record_agent(journal, found, "agent.progressed", body, same)
+
+
+@verb("agent complete", example='holdfast agent complete code-1 --result "Three methods" --tokens 3200')
+def complete_agent(
+    workspace: Workspace,
+    agent: AgentId,
+    *,
+    result: Annotated[str | None, option(metavar="TEXT", help="The result.")] = None,
+    tokens: Tokens = None,
+    run: RunName = None,
+) -> AgentTold:
+    """Record that an agent completed its task."""
+    if result is not None:
+        checked(result, "result")
+    _check_tokens(tokens)
+    with select.writing(workspace, run) as (journal, found):
+        worker = steps.get_worker(found, agent)
+        same = worker.status == steps.COMPLETE and result in (None, worker.result) and tokens in (None, worker.tokens)
+        body = {"entry": agent, "result": result, "tokens": tokens}
+        return _record_agent(journal, found, "agent.completed", body, same)
+
+
+@verb("agent fail", example='holdfast agent fail code-1 --error "The tests are red"')
+def fail_agent(
+    workspace: Workspace,
+    agent: AgentId,
+    *,
+    error: Annotated[str, option(metavar="TEXT", help="What went wrong.")],
+    run: RunName = None,
+) -> AgentTold:
+    """Record that an agent failed. The run goes on."""
+    checked(error, "error")
+    with select.writing(workspace, run) as (journal, found):
+        worker = steps.get_worker(found, agent)
+        if worker.status == steps.COMPLETE:
+            _refuse_ended(worker)
+        body = {"entry": agent, "error": error}
+        return _record_agent(journal, found, "agent.failed", body, worker.status == steps.FAILED)
+
+
+@verb("agent list", previews=True)
+def list_agents(workspace: Workspace, *, run: RunName = None) -> AgentsListed:
+    """List the agents of a run with their progress."""
+    found = select.read_run(workspace, run, ended_too=True)
+    at_work = sum(worker.status == steps.IN_PROGRESS for worker in found.workers)
+    mode = find_layout(found.layout).MODES.get(found.mode or "")
+    return AgentsListed(found.id, found.workers, steps.progress_of(found), at_work, mode.at_once if mode else None)
+
+
+def _check_tokens(tokens: int | None) -> None:
+    if tokens is not None and not 0 <= tokens <= MOST_TOKENS:
+        raise WrongUsage("The number of tokens is out of range", [("most", MOST_TOKENS)], ["`--tokens 3200`"])
+
+
+def _refuse_ended(worker: Worker) -> None:
+    if worker.status != steps.IN_PROGRESS:
+        hints = [f"`holdfast agent start {worker.type} TASK` starts another one"]
+        raise WrongUsage(f"Agent {worker.id} is {worker.status} already", [("task", worker.task)], hints)
+
+
+def _record_agent(journal: Journal, run: Run, kind: str, body: Body, same: bool = False) -> AgentTold:
+    if not same:
+        transition(run.status, Move.RESUME, journal.rules_of(run))  # refuses a run that has ended
+        journal.append(run.id, Draft(kind, {key: value for key, value in body.items() if value is not None}))
+    return AgentTold(run.id, steps.get_worker(journal.get_run(run.id), body["entry"]), not same)

@@ -14,7 +14,7 @@ from holdfast.core.model import Body, Draft, Run
 from holdfast.core.question import Choose, confirmation
 from holdfast.core.text import checked, count, one_line, sound_text
 from holdfast.layouts.registry import present
-from holdfast.operations.parameters import YES, DryRun, Kind, RunName, argument, option
+from holdfast.operations.parameters import DryRun, Kind, RunName, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -107,9 +107,7 @@ def metric(
     return _store(workspace, run, "metric.given", body, body["value"])
 
 
-def _ask_to_clean_up(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
-    if given.get("yes") or given.get("dry_run"):
-        return None
+def _ask_to_clean_up(workspace: Workspace, given: Arguments) -> Choose | None:
     days, keep = given.get("days", DAYS), given.get("keep", KEPT)
     planned = cleanup(workspace, days=days, keep=keep, dry_run=True)
     prompt = f"Remove the files of {count(len(planned.runs), 'run')}?"
@@ -121,8 +119,7 @@ def _ask_to_clean_up(workspace: Workspace, given: Arguments, can_ask: bool) -> C
     group=Group.GO_TEAM,
     example="holdfast cleanup --older-than 30 --keep 5",
     about="remove the files of old Go Team runs",
-    asks=_ask_to_clean_up,
-    options=(YES,),
+    confirms=_ask_to_clean_up,
 )
 def cleanup(
     workspace: Workspace,

@@ -13,11 +13,12 @@ from typing import Annotated
 from msgspec import Struct
 
 from holdfast.core.errors import NotFound, Refused
+from holdfast.core.question import Choose
 from holdfast.core.text import path_text
 from holdfast.ingest.executable_files import file_at, find_brought, find_outside
 from holdfast.operations.parameters import argument, flag
-from holdfast.operations.verb import Group, verb
-from holdfast.project.trust import TRUSTED, Brought, Grant, grants_of, holds, key, look
+from holdfast.operations.verb import Arguments, Group, verb
+from holdfast.project.trust import TRUSTED, Brought as Brought, Grant, grants_of, holds, key, look
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path
@@ -46,12 +47,37 @@ class TrustListed(Struct):
     grants: list[Held]
 
 
+def _ask_to_allow(workspace: Workspace, given: Arguments, found: Trusted) -> Choose | None:
+    """Ask about each file, once it was shown. `--yes` is no answer."""
+    path = given.get("path")
+    waiting = [brought for brought in found.files if brought.state != TRUSTED and brought.digest not in given]
+    if not waiting:
+        return None
+    brought = waiting[0]
+
+    def act(answer: bool) -> Trusted:
+        if not answer:
+            return found
+        files = trust(workspace, path, seen=brought.digest).files
+        return Trusted(files, [*found.allowed, brought.path])
+
+    facts = [(each.state, each.path) for each in waiting]
+    return Choose(
+        parameter=brought.digest,
+        prompt="Allow this, as long as nothing of it changes?",
+        no=False,
+        about=brought,
+        act=act,
+        unseen=Refused("What a project brings is allowed at a terminal only", facts, ["`holdfast trust`"]),
+    )
+
+
 @verb(
     group=Group.SETUP,
-    example="holdfast trust",
     about="see what a project brings that could run, and allow it",
     syncs=False,
     options=(flag("--yes", help="Is no answer here: who allows something has to see it, at a terminal."),),
+    follows=_ask_to_allow,
 )
 def trust(workspace: Workspace, path: Annotated[str | None, argument()] = None, *, seen: str | None = None) -> Trusted:
     """Show what this project brings that could run, word for word, and allow it.
@@ -70,7 +96,7 @@ def trust(workspace: Workspace, path: Annotated[str | None, argument()] = None, 
         return Trusted(_meant(workspace, path), [brought.path for brought in chosen])
 
 
-@verb(group=Group.SETUP, example="holdfast untrust", about="allow it no more", syncs=False)
+@verb(group=Group.SETUP, about="allow it no more", syncs=False)
 def untrust(workspace: Workspace, path: Annotated[str | None, argument()] = None) -> Untrusted:
     """Take trust back, from everything of this project or from one file or directory of it."""
     with files.os_errors():

@@ -9,10 +9,11 @@ import functools
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
+from holdfast.core.question import Choose
 from holdfast.core.text import count
 from holdfast.ingest.catch_up import catch_up, sync_layouts
 from holdfast.ingest.open import previewed
-from holdfast.operations.parameters import Parameter
+from holdfast.operations.parameters import YES, Parameter
 from holdfast.operations.registry import (
     FAMILIES,
     VERBS,
@@ -26,6 +27,7 @@ from holdfast.operations.registry import (
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 
+Confirms = Callable[[Workspace, Arguments], Choose | None]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -39,10 +41,11 @@ def verb(
     prints: str | None = None,
     aliases: tuple[str, ...] = (),
     common: bool = False,
-    changes: bool = True,
+    changes: bool | None = None,
     syncs: bool = True,
     previews: bool = False,
     asks: Asks | None = None,
+    confirms: Confirms | None = None,
     follows: Follows | None = None,
     options: tuple[Parameter, ...] = (),
 ) -> Callable[[Callable[Concatenate[Workspace, P], R]], Callable[Concatenate[Workspace, P], R]]:
@@ -50,8 +53,12 @@ def verb(
 
     `command`: as one types it; its own name if it is not given, None for Python only. `prints`: what standard output
     is, where it is short. `syncs`: whether the journal is brought up to date first. `previews`: it only reads, and
-    works on another system's files without a store.
+    works on another system's files without a store. `changes`: if not given, all but previews do.
+    `confirms`: the question before something irreversible; it adds `--yes`, which answers it.
     """
+
+    if confirms:
+        asks, options = _unless_answered(confirms), (*options, YES)
 
     def register(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
         act = synced(function) if syncs else function
@@ -59,12 +66,19 @@ def verb(
         name, module = function.__name__, function.__module__.rpartition(".")[2]
         typed = name if command == "" else command
         VERBS[name] = Verb(
-            name, module, act, typed, group, example or f"holdfast {typed}", about, prints, aliases, common, changes,
-            syncs, asks, follows, options,
+            name, module, act, typed, group, example or f"holdfast {typed}", about, prints, aliases, common,
+            not previews if changes is None else changes, asks, follows, options,
         )  # fmt: skip
         return act
 
     return register
+
+
+def _unless_answered(confirms: Confirms) -> Asks:
+    def ask(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
+        return None if given.get("yes") or given.get("dry_run") else confirms(workspace, given)
+
+    return ask
 
 
 def family(word: str, group: Group, *, about: str, help: str, example: str, common: bool = False) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import msgspec
@@ -65,6 +65,25 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
         [("directory", path_text(workspace.root))],
         ['`holdfast start "GOAL"`', "`holdfast runs`"],
     )
+
+
+@contextlib.contextmanager
+def reading(workspace: Workspace, name: str | None, *, ended_too: bool = False) -> Iterator[tuple[Journal, Run]]:
+    """Open the journal for reading, and resolve a run in it."""
+    with workspace.reading() as journal:
+        yield journal, get_run(workspace, journal, name, ended_too=ended_too)
+
+
+@contextlib.contextmanager
+def writing(workspace: Workspace, name: str | None, *, ended_too: bool = False) -> Iterator[tuple[Journal, Run]]:
+    """Begin a transaction, and resolve the run that it is about."""
+    with workspace.writing() as journal:
+        yield journal, get_run(workspace, journal, name, ended_too=ended_too)
+
+
+def read_run(workspace: Workspace, name: str | None, *, ended_too: bool = False) -> Run:
+    with reading(workspace, name, ended_too=ended_too) as (_, run):
+        return run
 
 
 def _given_run(workspace: Workspace, journal: Journal) -> str | None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
+import sys
 from typing import Any
 
 from holdfast.core.errors import Ambiguous, NotAProject, WrongUsage
-from holdfast.core.question import Instead, confirmation
+from holdfast.core.question import Instead, Tell, confirmation
 from holdfast.operations.commands import get_verb
 from holdfast.operations.parameters import Kind, names_of
 from holdfast.operations.registry import Verb
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.cli import questions
+from holdfast.surfaces.cli import questions, terminal
 from holdfast.surfaces.cli.command_line import CommandLine, Typed
 from holdfast.surfaces.cli.render import View, render
 from holdfast.surfaces.cli.runner import Manner, Said, is_terminal
 
 NAMES = (Kind.RUN, Kind.CHECKPOINT)  # kinds of parameters that one of several choices can answer
-FLOWS = ("resume", "run", "start", "trust")  # these still decide here what to ask and to call
 
 
 def carry_out(workspace: Workspace, line: CommandLine, typed: Typed, manner: Manner) -> Said:
@@ -55,20 +54,25 @@ def _call(workspace: Workspace, line: CommandLine, typed: Typed, manner: Manner)
 
 def perform(workspace: Workspace, verb: Verb, given: dict[str, Any], manner: Manner) -> Said:
     """Ask what has to be asked, call, and render the result."""
-    if verb.name in FLOWS:
-        flow = getattr(import_module(f"holdfast.surfaces.cli.{verb.name}"), verb.name)
-        said: Said = flow(workspace, given)
-        return said
     while verb.asks and (wanted := verb.asks(workspace, given, is_terminal())):
         if isinstance(wanted, Instead):
             return perform(workspace, get_verb(wanted.verb), wanted.arguments, manner)
+        if isinstance(wanted, Tell):
+            terminal.emit(wanted.lines, sys.stderr)
+            continue
         given |= {**wanted.arguments, wanted.parameter: questions.answer_to(wanted)}
     for parameter in verb.parameters:
         if parameter.required and parameter.target not in given:
             name = parameter.metavar or parameter.target.upper()
             raise WrongUsage(f"Missing argument '{name}'", [], [f"`holdfast {' '.join(verb.words)} --help`"])
     found = call(verb, workspace, given, manner)
-    while verb.follows and is_terminal() and (question := verb.follows(workspace, given, found)):
+    while verb.follows and (question := verb.follows(workspace, given, found)):
+        if isinstance(question, Instead):
+            return perform(workspace, get_verb(question.verb), question.arguments, manner)
+        if question.unseen:
+            questions.refuse_unseen(question.unseen)
+        elif not is_terminal():
+            break
         assert question.act is not None
         answer = questions.answer_to(question)
         given[question.parameter] = answer

@@ -15,18 +15,30 @@ from msgspec import Struct, structs
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.fold.team import TEXT
 from holdfast.core.text import one_line
-from holdfast.operations.commands import load_verb, load_verbs
+from holdfast.operations.commands import load_verbs
 from holdfast.operations.parameters import Kind, Parameter, flag
 from holdfast.operations.registry import Verb
+from holdfast.surfaces.cli.runner import Manner
 from holdfast.system import files
 
 Typed = Mapping[str, Any]  # what was typed, by the parameter's target; nothing, None, False or () is not given
+MANNERS = (  # the options of every command
+    Parameter(names=("--json",), target="as_json", kind=Kind.FLAG, help="Print one JSON object and nothing else."),
+    flag("-q", "--quiet", help="Print data only, no talk."),
+    flag("-v", "--verbose", help="Say more about what happens."),
+    flag("--fence", help="Print the answer as data for an agent, inside a fence."),
+)
 ALL = (Kind.WORDS, Kind.COMMAND, Kind.LINE)  # kinds that take every word that is left
 
 
 def is_given(value: Any) -> bool:
     """Zero is a value, too."""
     return value is not None and value is not False and value != ()
+
+
+def take_manner(typed: dict[str, Any]) -> Manner:
+    """Take the options of every command out of what was typed."""
+    return Manner(**{each.target: bool(typed.pop(each.target, False)) for each in MANNERS})
 
 
 class CommandLine(Struct, frozen=True):
@@ -75,8 +87,8 @@ class CommandLine(Struct, frozen=True):
 
 
 def command_line(path: str, *, alone: bool = False) -> CommandLine:
-    """`alone`: without the variants, which then are not loaded."""
-    verbs = [load_verb(path)] if alone else load_verbs(path)
+    """`alone`: without the variants, whose parameters then are not read."""
+    verbs = load_verbs(path)[:1] if alone else load_verbs(path)
     return CommandLine(path, verbs, _merged(verbs))
 
 

@@ -1,19 +1,27 @@
-"""The whole command line, by the click library: every form of every command, help, completion, what is mistyped."""
+"""The whole command line, by the click library: every form of every command, help, completion, what is mistyped.
+
+The commands are made from the registry; only `help` and `completion` are declared here.
+"""
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import click
 
 from holdfast import __version__
 from holdfast.core.errors import DONE, WrongUsage
 from holdfast.core.text import nearest, one_line
-from holdfast.operations.commands import COMMANDS
-from holdfast.surfaces.cli.click_commands import find_click_command
-from holdfast.surfaces.cli.command_list import OWN, write_commands
-from holdfast.surfaces.cli.runner import WORDS
+from holdfast.ingest.open import open_workspace
+from holdfast.operations.commands import ALIASES, COMMANDS, Command, is_command
+from holdfast.operations.parameters import Kind, Parameter
+from holdfast.operations.registry import FAMILIES, Group
+from holdfast.surfaces.cli.call import carry_out
+from holdfast.surfaces.cli.command_line import MANNERS, CommandLine, command_line, take_manner
+from holdfast.surfaces.cli.runner import WORDS, Said, answer
 
+ALSO = "also_"  # before the target of an argument that an option gives
 SYNONYMS = {  # verbs of other programs
     "list": ("runs", "checkpoints", "sessions"),
     "ls": ("runs", "checkpoints", "sessions"),
@@ -24,6 +32,228 @@ SYNONYMS = {  # verbs of other programs
     "rm": ("delete",),
     "remove": ("delete",),
 }
+OWN = {  # commands of the command line itself
+    "completion": Command("completion", Group.SETUP, "print the completion script of a shell", False, "", ()),
+    "help": Command("help", Group.SETUP, "how a command is used; --all lists all of them", False, "", ()),
+}
+
+
+class WithExample(click.Command):
+    """A command whose help ends with an example."""
+
+    def __init__(self, *args: Any, example: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.example = example
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        """The same whichever caller asks first: click caches the first answer."""
+        return ["-h", "--help"]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Example"):
+            formatter.write_text(self.example)
+
+
+class VerbCommand(WithExample):
+    """The command of a verb and its variants."""
+
+    def __init__(self, line: CommandLine, typed: str) -> None:
+        params = [made for parameter in (*line.parameters, *MANNERS) for made in _click_parameters(parameter)]
+        kinds = {parameter.kind for parameter in line.parameters}
+        settings: dict[str, Any] = {}
+        if kinds & {Kind.COMMAND, Kind.LINE}:
+            settings = {"ignore_unknown_options": True, "allow_interspersed_args": Kind.LINE not in kinds}
+        super().__init__(
+            typed.rpartition(" ")[2],
+            params=params,
+            help=line.verb.help,
+            example=line.verb.example.replace(f"holdfast {line.path}", f"holdfast {typed}", 1),
+            context_settings=settings,
+        )
+        self.line = line
+        self.after = next((each.target for each in line.parameters if each.kind is Kind.PATHS), None)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """What comes after `--` are paths, for a command that has them."""
+        if self.after is None:
+            return super().parse_args(ctx, args)
+        at = args.index("--") if "--" in args else len(args)
+        rest = super().parse_args(ctx, args[:at])
+        ctx.params[self.after] = tuple(args[at + 1 :])
+        return rest
+
+    def invoke(self, ctx: click.Context) -> int:
+        manner = take_manner(ctx.params)
+        typed = _one_way(ctx.params)
+        return answer(lambda workspace: carry_out(workspace, self.line, typed, manner), manner)
+
+
+def _one_way(params: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that an option can give too, given in one of both ways."""
+    typed = {name: value for name, value in params.items() if not name.startswith(ALSO)}
+    for name, other in params.items():
+        target = name.removeprefix(ALSO)
+        if target != name and other is not None:
+            if typed[target] is not None:
+                facts = [("one", typed[target]), ("other", other)]
+                raise WrongUsage(f"The {target} is named twice", facts, ["leave one out"])
+            typed[target] = other
+    return typed
+
+
+def _click_parameters(parameter: Parameter) -> list[click.Parameter]:
+    complete = complete_run if parameter.kind is Kind.RUN else None
+    if parameter.kind in (Kind.AS_JSON, Kind.PATHS):
+        return []
+    if not parameter.is_argument:
+        return [_click_option(parameter, complete)]
+    takes_all = parameter.many or parameter.kind in (Kind.WORDS, Kind.COMMAND, Kind.LINE)
+    found: list[click.Parameter] = [
+        click.Argument(
+            [parameter.target],
+            type=_click_type(parameter),
+            required=parameter.required and parameter.kind not in (Kind.COMMAND, Kind.LINE),
+            nargs=-1 if takes_all else 1,
+            metavar=parameter.metavar,
+            envvar=parameter.variable,
+            shell_complete=complete,
+        )
+    ]
+    if parameter.also:
+        found.append(
+            click.Option(
+                [parameter.also, ALSO + parameter.target],
+                metavar=parameter.target.upper(),
+                help=f"The {parameter.target}; else the current one.",
+                shell_complete=complete,
+            )
+        )
+    return found
+
+
+def _click_option(parameter: Parameter, complete: Any) -> click.Option:
+    names = [*parameter.names, parameter.target]
+    if parameter.is_flag:
+        return click.Option(names, is_flag=True, help=parameter.help)
+    return click.Option(
+        names,
+        type=_click_type(parameter),
+        multiple=parameter.many,
+        required=parameter.required,
+        metavar=parameter.metavar,
+        help=parameter.help,
+        shell_complete=complete,
+    )
+
+
+def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:
+    if parameter.choices:
+        return click.Choice(parameter.choices)
+    match parameter.kind:
+        case Kind.NUMBER:
+            return click.IntRange(parameter.least, parameter.most)
+        case Kind.FILE | Kind.OUTPUT:
+            return click.Path()
+        case Kind.COMMAND | Kind.LINE:
+            return click.UNPROCESSED
+    return None
+
+
+class FamilyCommand(WithExample, click.Group):
+    """The word that several commands begin with."""
+
+    def __init__(self, word: str) -> None:
+        rests = COMMANDS[word].rests
+        lines = {rest: command_line(f"{word} {rest}") for rest in rests}
+        family = FAMILIES[word]
+        commands: dict[str, click.Command] = {rest: VerbCommand(line, line.path) for rest, line in lines.items()}
+        super().__init__(word, commands, help=family.help, example=family.example, no_args_is_help=True)
+
+
+def find_click_command(word: str) -> click.Command | None:
+    path = ALIASES.get(word, word)
+    if is_command(path):
+        return VerbCommand(command_line(path), word)
+    return FamilyCommand(word) if word in COMMANDS else None
+
+
+def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Ids of runs for a shell's completion. It may find nothing, and never fails."""
+    from click.shell_completion import CompletionItem
+
+    from holdfast.operations.runs import runs
+
+    try:
+        with open_workspace() as workspace:
+            found = runs(workspace, limit=100).runs
+    except Exception:  # a completion that fails would spoil the line that is being typed
+        return []
+    return [CompletionItem(run.id, help=one_line(run.title, 60)) for run in found if incomplete in run.id]
+
+
+def write_commands(formatter: click.HelpFormatter, *, every: bool) -> None:
+    """The commands by their groups; without `every`, those that are in daily use."""
+    listed = sorted([*COMMANDS.values(), *OWN.values()])
+    for group in Group:
+        rows = [(each.word, each.about) for each in listed if each.group is group and (every or each.common)]
+        if rows:
+            with formatter.section(group.value):
+                formatter.write_dl(rows)
+    if not every:
+        formatter.write_paragraph()
+        formatter.write_text("All commands: holdfast help --all")
+
+
+class OwnCommand(WithExample):
+    """A command that calls no verb."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += [_click_option(each, None) for each in MANNERS]
+
+    def invoke(self, ctx: click.Context) -> int:
+        manner = take_manner(ctx.params)
+        said: Said = super().invoke(ctx)
+        return answer(lambda workspace: said, manner)
+
+
+@click.command(cls=OwnCommand, example='eval "$(holdfast completion bash)"')
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> Said:
+    """Print the completion script of a shell."""
+    from click.shell_completion import ShellComplete, get_completion_class
+
+    maker = get_completion_class(shell)
+    assert maker is not None
+    made = maker(click.get_current_context().find_root().command, {}, "holdfast", "_HOLDFAST_COMPLETE")
+    script = ShellComplete.source(made)  # the class's own `source` would run whatever is called bash
+    return Said({"shell": shell, "script": script}, [script])
+
+
+@click.command(cls=OwnCommand, example="holdfast help checkpoint")
+@click.argument("words", nargs=-1, metavar="[VERB]")
+@click.option("--all", "every", is_flag=True, help="List all commands, also those of other systems.")
+def help(words: tuple[str, ...], every: bool) -> Said:
+    """Show how a command is used; without one, the commands in daily use."""
+    root = click.get_current_context().find_root()
+    text = _all_commands(root) if every else _help_of(root, list(words))
+    return Said({"help": text}, text.split("\n"))
+
+
+def _help_of(context: click.Context, words: list[str]) -> str:
+    command = context.command
+    while words and isinstance(command, click.Group):
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command = found
+        context = click.Context(found, info_name=name, parent=context)
+    return command.get_help(context)
+
+
+def _all_commands(root: click.Context) -> str:
+    formatter = root.make_formatter()
+    write_commands(formatter, every=True)
+    return formatter.getvalue().strip("\n")
 
 
 class LazyGroup(click.Group):
@@ -34,10 +264,7 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in OWN:
-            from holdfast.surfaces.cli import own_commands
-
-            command: click.Command = getattr(own_commands, cmd_name)
-            return command
+            return help if cmd_name == "help" else completion
         return find_click_command(cmd_name)
 
     def resolve_command(

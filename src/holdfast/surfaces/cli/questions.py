@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import Any, NoReturn
 
+from holdfast.agents.registry import find_tool_mark
 from holdfast.core.errors import Ambiguous, Interrupted, Refused
 from holdfast.core.question import Choose
 from holdfast.surfaces.cli import picker, terminal
 from holdfast.surfaces.cli.render import preview_of
 from holdfast.surfaces.cli.runner import is_terminal
-from holdfast.system import process
 
 FEW = 10  # choices that an error lists
 NOUNS = ("session", "checkpoint")  # what a fact is called whose value is the choice, and not about it
@@ -24,8 +23,10 @@ def answer_to(question: Choose) -> Any:
         return None if not question.required else _refuse(question)
     if question.about is not None:
         terminal.emit(preview_of(question.about), sys.stderr)
+    if question.words:
+        return question.words[prompt(question.prompt, list(question.words), default=question.default)]
     if question.is_text:
-        return str(prompt(question.prompt))
+        return prompt(question.prompt, default=question.default)
     if question.options:
         return choose(question.prompt, list(question.options))
     answer = question.yes if ask(question.prompt) else question.no
@@ -38,6 +39,19 @@ def _refuse(question: Choose) -> NoReturn:
     if question.options:
         raise Ambiguous(question.prompt, list(question.options[:FEW]), list(question.hints))
     raise Refused(f"{question.prompt} Nobody is here to say yes", [], list(question.hints))
+
+
+def refuse_unseen(refusal: Refused) -> None:
+    """Refuse, with the reason, where nobody is at a terminal who can see and answer."""
+    if why := _nobody():  # safeguard: nobody-at-terminal
+        raise Refused(f"{refusal.message}: {why}", refusal.facts, refusal.hints)
+
+
+def _nobody() -> str | None:
+    if not is_terminal() or not sys.stderr.isatty():
+        return "nobody is at one here"
+    mark = find_tool_mark(os.environ)
+    return f"an agent started this ({mark} is set)" if mark else None
 
 
 def ask(question: str) -> bool:
@@ -67,21 +81,23 @@ def choose(title: str, choices: list[tuple[str, str]]) -> str:
     return choices[int(prompt("Which one", most=len(choices))) - 1][0]
 
 
-def prompt(text: str, *, choices: list[str] | None = None, most: int | None = None, **settings: Any) -> str:
-    """A line of the person at the terminal: one of the choices, or a number. Ctrl-C ends the command."""
+def prompt(text: str, words: list[str] | None = None, *, most: int | None = None, default: str | None = None) -> str:
+    """A line of the person at the terminal: any, one of the words, or a number. Ctrl-C ends the command."""
     import click
 
-    kind = click.Choice(choices) if choices else click.IntRange(1, most) if most else str
+    kind = click.Choice(words) if words else click.IntRange(1, most) if most else str
+    is_bare = words is not None and default is None  # the question itself lists the words
+    suffix = " " if is_bare else ": "
     try:
-        return str(click.prompt(text, type=kind, err=True, **settings))
+        found = click.prompt(
+            text,
+            default,
+            type=kind,
+            err=True,
+            show_choices=not is_bare,
+            show_default=bool(default),
+            prompt_suffix=suffix,
+        )
     except click.Abort:
         raise KeyboardInterrupt from None
-
-
-def resume_instead(run: str, way: str | None = None) -> NoReturn:
-    """Become `holdfast resume RUN`, which asks how to go on unless the way is named."""
-    # Without -I, a directory `holdfast/` of the project would run in our name.
-    # safeguard: isolated-resume
-    command = [sys.executable, "-I", "-m", "holdfast", "resume", run]
-    command += ["--from", way] if way else []
-    process.become(sys.executable, command, Path.cwd(), dict(os.environ))
+    return str(found)

@@ -12,7 +12,8 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -24,10 +25,13 @@ from holdfast.operations.commands import ALIASES, COMMANDS
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.progress import Reporter
-from holdfast.surfaces.cli.scrub import without_secrets
 from holdfast.surfaces.cli.terminal import Line
 from holdfast.system.clock import printed_in
 
+if TYPE_CHECKING:
+    from holdfast.redaction.redactor import Redactor
+
+SHORTEST = 8  # characters of a piece that is minded
 WORDS = sorted({*COMMANDS, *ALIASES, "completion", "help"})
 
 
@@ -208,18 +212,9 @@ def _error_lines(error: HoldfastError) -> list[Line]:
 
 def _said_as_json(error: HoldfastError) -> bool:
     """Print an error as JSON; False where standard output takes nothing, so that it has to be said elsewhere."""
+    told = {"kind": error.kind, "message": error.message, "facts": _facts(error), "hints": error.hints}
     try:
-        print_json(
-            {
-                "error": {
-                    "kind": error.kind,
-                    "message": error.message,
-                    "facts": _facts(error),
-                    "hints": error.hints,
-                    "code": error.code,
-                }
-            }
-        )
+        print_json({"error": {**told, "code": error.code}})
     except BrokenPipeError:
         _reader_left()
     except OSError:
@@ -277,3 +272,38 @@ def _log(path: str, arguments: list[str], code: int, seconds: float) -> None:
             )
     except OSError as error:
         terminal.emit([("warn", f"holdfast: the log cannot be written: {error}")], sys.stderr)
+
+
+def without_secrets(told: list[Any], typed: list[str]) -> list[Any]:
+    """What is told, as it may be; also where it repeats no more than the beginning of something that was typed."""
+    try:
+        redactor = _redactor()
+        found: list[Any] = redactor.clean(told)[0]
+        for line in map(one_line, typed):
+            if (clean := redactor.text(line)) != line:
+                found = _without_beginnings(found, line, one_line(clean))  # safeguard: hide-typed-beginning
+    except (ImportError, OSError, MemoryError):  # it may be the very reason why something went wrong
+        return told
+    return found
+
+
+def _redactor() -> Redactor:
+    """The project's own, which knows its `.env` files and the user's patterns."""
+    try:
+        with open_workspace() as workspace:
+            return workspace.redactor  # safeguard: hide-error-or-fail
+    except (HoldfastError, OSError):  # no directory, or settings that cannot be read
+        from holdfast.redaction.environment import find_known
+        from holdfast.redaction.redactor import Redactor
+
+        return Redactor(find_known(os.environ, Path()))
+
+
+def _without_beginnings(told: Any, line: str, clean: str) -> Any:
+    """What was cut to its length before anybody looked for secrets in it: half a token is no token that is found."""
+    if isinstance(told, list | tuple):
+        return [_without_beginnings(one, line, clean) for one in told]
+    for length in range(len(line) - 1, SHORTEST - 1, -1) if "…" in told else ():
+        if (piece := f"{line[:length]}…") in told and not clean.startswith(line[:length]):
+            return told.replace(piece, f"{clean[:length]}…")
+    return told

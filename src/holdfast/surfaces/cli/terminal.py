@@ -25,16 +25,10 @@ STYLES = {
     "bad": "1;31",
     "match": "1;33",
 }  # as terminals know them
-LONG = {
-    "goal",
-    "what",
-    "outcome",
-    "directory",
-    "worktree",
-    "value",
-    "origin",
-}  # cells that may take several lines
+LONG = {"goal", "what", "outcome", "directory", "worktree", "value", "origin"}  # cells that may take several lines
 LEAST, BETWEEN = 12, 3  # columns of a terminal: that such a cell needs, and that stand between two
+FILL_STYLE = {"warn": "warn", "compact": "bad"}  # of a context window; else it is good, or has no style
+PATCH_STYLE = {"+": "good", "-": "bad", "@": "dim"}
 STATUS_STYLE = {"active": "good", "interrupted": "bad", "failed": "bad", "paused": "warn"}
 
 
@@ -126,3 +120,14 @@ def by(session: Session) -> str:
 def when(moment: datetime | None, now: datetime | None = None) -> str:
     """A time for people, with how long ago it was."""
     return f"{shown(moment)} ({ago(moment, now)})" if moment else "-"
+
+
+def coloured(patch: str) -> list[Line]:
+    """A patch in git's form, as terminals show one."""
+    in_file = False  # before the first hunk, a plus or minus is part of a header
+    lines: list[Line] = []
+    for line in patch.splitlines():
+        in_file = line.startswith("@@") or (in_file and not line.startswith("diff --git "))
+        style = PATCH_STYLE.get(line[:1]) if in_file else "title"
+        lines.append((style, line) if style else line)
+    return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -10,38 +10,20 @@ from msgspec import Struct
 
 from holdfast.operations.registry import Verb
 from holdfast.project.workspace import Workspace
+from holdfast.surfaces.cli import terminal
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 MODULES = {  # of this package: the modules of operations whose results they render
-    "agents": "agent",
-    "brief": "brief",
-    "chat_command": "chat_command",
-    "checkpoint": "checkpoint",
-    "checkpoints": "checkpoints guard",
-    "configuration": "config",
-    "context": "budget",
-    "details": "show",
-    "entries": "entries",
-    "history": "past_runs",
-    "lists": "runs",
-    "maintenance": "backup delete maintenance",
-    "reports": "report",
-    "restored": "restore rollback",
-    "runs": "lifecycle start",
-    "runs_everywhere": "runs_everywhere",
-    "search": "search",
-    "secrets": "scan_secrets",
-    "session": "save",
-    "setup": "doctor init",
-    "sizes": "disk_usage",
-    "status": "status",
-    "steps": "step",
-    "team": "team",
-    "transfer": "export import_claude import_run",
-    "trust": "trust",
+    "checkpoints": "checkpoint checkpoints restore",
+    "details": "show status",
+    "entries": "chat_command context entries step team",
+    "maintenance": "export import_run maintenance scan_secrets",
+    "resume": "resume results",  # of layouts
+    "runs": "lifecycle run runs search start",
+    "setup": "config doctor init trust",
 }
 HOMES = {name: module for module, names in MODULES.items() for name in names.split()}
 
@@ -55,39 +37,66 @@ class View(Struct, frozen=True):
 
 
 Renderer = Callable[[Any, View], Said]
+Words = Sequence[Any]  # the data, a word or lines; then what is said about it
 
-RENDERERS: dict[type, Renderer] = {}
-PREVIEWS: dict[type, Callable[[Any], Iterable[Line]]] = {}
-
-
-def renders(*types: type) -> Callable[[F], F]:
-    """Register a function as the renderer of results of these types."""
-
-    def register(function: F) -> F:
-        RENDERERS.update(dict.fromkeys(types, function))
-        return function
-
-    return register
+RENDERERS: dict[str, Renderer] = {}  # by the module and the name of the type, which is not loaded for that
+PREVIEWS: dict[str, Callable[[Any], Iterable[Line]]] = {}
 
 
-def previews(type: type) -> Callable[[F], F]:
-    """Register the lines that show a result before a question about it."""
+def renders(function: F) -> F:
+    """Register a function as the renderer of the type that its first parameter is annotated with."""
+    RENDERERS[function.__annotations__["found"]] = function
+    return function
 
-    def register(function: F) -> F:
-        PREVIEWS[type] = function
-        return function
 
-    return register
+def previews(function: F) -> F:
+    """Register a function that makes lines of a result before a question about it."""
+    PREVIEWS[function.__annotations__["found"]] = function
+    return function
+
+
+def shows(function: F) -> F:
+    """Register a function that makes the lines of standard output from the result, which are all there is to say."""
+    RENDERERS[function.__annotations__["found"]] = lambda found, view: Said(found, list(function(found)))
+    return function
+
+
+def say(words: Mapping[str, Callable[[Any], Words]]) -> None:
+    """Register renderers of results that are a word, or some lines, and a sentence or two."""
+    for kind, words_of in words.items():
+        RENDERERS[kind] = _renderer(words_of)
+
+
+def _renderer(words_of: Callable[[Any], Words]) -> Renderer:
+    def render_words(found: Any, view: View) -> Said:
+        data, *talk = words_of(found)
+        return Said(found, [data] if isinstance(data, str) else data, talk)
+
+    return render_words
+
+
+def listed(
+    found: Any, columns: str, rows: Sequence[Sequence[str]], talk: Iterable[Line] = (), *, none: str | None = None
+) -> Said:
+    """A list as a table, or the sentence `none` if it is empty."""
+    if none and not rows:
+        return Said(found, talk=[*talk, none])
+    return Said(found, lambda: terminal.table(columns.split(), rows), talk)
 
 
 def render(found: Any, view: View) -> Said:
-    import_module(f"holdfast.surfaces.cli.render.{HOMES[view.verb.module]}")
-    renderer = next(RENDERERS[kind] for kind in type(found).__mro__ if kind in RENDERERS)  # layouts extend results
-    return renderer(found, view)
+    import_module(f"{__name__}.{HOMES[view.verb.module]}")
+    names = map(_name_of, type(found).__mro__)  # layouts extend results
+    return next(RENDERERS[name] for name in names if name in RENDERERS)(found, view)
 
 
 def preview_of(about: Any) -> Iterable[Line]:
     if isinstance(about, list | tuple):
         return about
-    import_module("holdfast.surfaces.cli.render.restored")
-    return PREVIEWS[type(about)](about)
+    name = _name_of(type(about))
+    import_module(f"{__name__}.{HOMES[name.partition('.')[0]]}")
+    return PREVIEWS[name](about)
+
+
+def _name_of(kind: type) -> str:
+    return f"{kind.__module__.rpartition('.')[2]}.{kind.__name__}"

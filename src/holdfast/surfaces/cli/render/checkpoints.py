@@ -1,46 +1,66 @@
-"""Checkpoints: lists of them, what differs, what a command says at them."""
+"""Checkpoints: made, listed, compared; commands run at them; ways back to them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from holdfast.core.errors import DONE, Damaged
 from holdfast.core.fold.run import interrupted
-from holdfast.core.text import one_line
-from holdfast.operations.checkpoints import CheckpointDeleted, CheckpointsListed, Diffed, Exported, Validated
-from holdfast.operations.guard import Bisected, Guarded
-from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.render import View, renders
-from holdfast.surfaces.cli.render.patch import coloured
+from holdfast.core.model import Restore
+from holdfast.core.text import count, one_line
+from holdfast.project.checkpoints.conflicts import describe_clashes
+from holdfast.surfaces.cli.render import View, listed, previews, renders, say
 from holdfast.surfaces.cli.runner import Said
+from holdfast.surfaces.cli.terminal import Line, coloured, when
 from holdfast.system.clock import ago
 
+if TYPE_CHECKING:
+    from holdfast.operations import checkpoint, checkpoints, restore
 
-@renders(CheckpointsListed)
-def said_checkpoints(found: CheckpointsListed, view: View) -> Said:
+SHOWN = 20  # rows of a list that is part of an answer
+FILTERED = "checkpoint.filtered"
+
+
+@renders
+def said_made(found: checkpoint.Made, view: View) -> Said:
+    made = found.checkpoint
+    talk: list[Line] = [f"Kept {count(made.changes, 'changed file')} since the last checkpoint"]
+    if found.files is not None:
+        talk = [f"Kept {count(found.files, 'file')}: the first checkpoint of this worktree"]
+    reasons = list(found.left_out.items())
+    talk += [("warn", f"Not kept: {one_line(path)} ({why})") for path, why in reasons[:SHOWN]]
+    if len(reasons) > SHOWN:
+        talk.append(("warn", f"Not kept: {len(reasons) - SHOWN:,} more"))
+    if found.filtered:
+        talk.append(
+            f"{len(found.filtered)} of them are behind a filter: `holdfast config set {FILTERED} keep` keeps them"
+        )
+    return Said(found, [made.id], talk)
+
+
+@renders
+def said_checkpoints(found: checkpoints.CheckpointsListed, view: View) -> Said:
     given = view.given
     if found.unfinished:
         view.workspace.warnings.append(interrupted(found.unfinished))
-    if not found.checkpoints:
-        return Said(found, talk=[_none(given.get("touching"), bool(given.get("asked") or given.get("run")))])
-    worktree = ["worktree"] if given.get("every") else []
+    every = bool(given.get("every"))
     rows = [
         [
             str(number),
             made.id,
-            *([made.worktree] if given.get("every") else []),
+            *([made.worktree] if every else []),
             made.kind,
             ago(made.time),
             f"{made.changes:,}",
-            about,
+            made.name or made.message or "",
         ]
         for number, made in enumerate(found.checkpoints, 1)
-        for about in [made.name or made.message or ""]
     ]
     talk = [f"There are more: `holdfast checkpoints --limit {10 * len(rows)}`"] if found.more else []
-    return Said(
-        found, lambda: terminal.table(["#", "checkpoint", *worktree, "kind", "made", "files", "what"], rows), talk
-    )
+    none = _none(given.get("touching"), bool(given.get("asked") or given.get("run")))
+    return listed(found, f"# checkpoint {'worktree ' * every}kind made files what", rows, talk, none=none)
 
 
 def _none(touching: str | None, filtered: bool) -> str:
@@ -49,32 +69,30 @@ def _none(touching: str | None, filtered: bool) -> str:
     return "No checkpoint fits" if filtered else "No checkpoint yet: `holdfast checkpoint` makes one"
 
 
-@renders(CheckpointDeleted)
-def said_deleted(found: CheckpointDeleted, view: View) -> Said:
+say({"results.Exported": lambda found: (found.path, f"sha256 {found.sha256}")})
+
+
+@renders
+def said_deleted(found: checkpoints.CheckpointDeleted, view: View) -> Said:
     made = found.checkpoint
     about = one_line(made.name or made.message or made.kind, 60)
     return Said(found, [made.id], [f"Deleted {made.id}: {about}", "`holdfast tidy` gives its space back"])
 
 
-@renders(Validated)
-def said_validated(found: Validated, view: View) -> Said:
+@renders
+def said_validated(found: checkpoints.Validated, view: View) -> Said:
     rows = [f"{one.id}  {one_line('; '.join(one.problems)) or 'whole'}" for one in found.checkpoints]
     return Said(found, rows, code=DONE if found.whole else Damaged.code)
 
 
-@renders(Exported)
-def said_exported(found: Exported, view: View) -> Said:
-    return Said(found, [found.path], [f"sha256 {found.sha256}"])
-
-
-@renders(Diffed)
-def said_differences(found: Diffed, view: View) -> Said:
+@renders
+def said_differences(found: checkpoints.Diffed, view: View) -> Said:
     talk = [f"run: {line}" for line in found.state]
     return Said(found, coloured(found.code), [*talk, *(f"{one_line(path)} {how}" for path, how in found.left.items())])
 
 
-@renders(Guarded)
-def said_guarded(found: Guarded, view: View) -> Said:
+@renders
+def said_guarded(found: restore.Guarded, view: View) -> Said:
     if found.code == 0 and found.passed:
         talk = f"It passes; this state is kept as {found.passed.id}"
     elif found.restored and view.given.get("auto"):
@@ -89,9 +107,72 @@ def said_guarded(found: Guarded, view: View) -> Said:
     return Said(found, talk=[talk], code=found.code)
 
 
-@renders(Bisected)
-def said_bisected(found: Bisected, view: View) -> Said:
+@renders
+def said_bisected(found: restore.Bisected, view: View) -> Said:
     bad_one = found.first_bad
     label = one_line(bad_one.name or bad_one.message or bad_one.kind, 80)
     talk = [f"First bad of {found.tried} tried: {bad_one.id} ({label})"]
     return Said(found, [bad_one.id], [*talk, f"See what it changed: `holdfast diff {found.last_good.id} {bad_one.id}`"])
+
+
+@renders
+def said_restored(found: restore.Restored, view: View) -> Said:
+    data = list(planned(found)) if found.dry_run else [found.to]
+    return Said(found, data, list(summary(found)))
+
+
+def planned(found: restore.Restored) -> Iterator[str]:
+    """What would happen to each path."""
+    return (f"{act.ljust(6)}  {one_line(path)}" for path, act in found.acts.items())
+
+
+@previews
+def preview(found: restore.Restored) -> Iterator[Line]:
+    """The plan, shown before the question whether to go back."""
+    yield from summary(found)
+    lines = list(planned(found))
+    yield from (f"  {line}" for line in lines[:SHOWN])
+    if len(lines) > SHOWN:
+        yield f"  and {len(lines) - SHOWN:,} more"
+
+
+def summary(found: restore.Restored) -> Iterator[Line]:
+    if found.undone:
+        yield _undone(found.undone, found.undone_name, found.restore)
+    yield _went(found)
+    if found.event is not None and (found.restore or found.dry_run):
+        later = f"{count(found.later_events, 'later event')} {'stays' if found.later_events == 1 else 'stay'}"
+        yield f"The run {'would be' if found.dry_run else 'is'} back at event {found.event:,}; {later} in the journal"
+    for path, place in found.moved_aside.items():
+        yield ("warn", f"Was in the way: {one_line(path)}, which is now {one_line(place)}")
+    for path in found.brought_back:
+        yield f"Is in its place again: {one_line(path)}"
+    for path, why in list(found.left.items())[:SHOWN]:
+        yield ("warn", f"Not brought back: {one_line(path)} {why}")
+    yield from (("warn", line) for line in describe_clashes(found.clashes))
+
+
+def _undone(undone: Restore, name: str | None, again: Restore | None) -> str:
+    """Which way back is taken back, so that nobody takes back an older one unawares."""
+    if again and again.verb == "redo":
+        return f"Redoing what was undone {when(undone.time)}"
+    return f"Undoing: {undone.verb} to {one_line(name or undone.target, 60)} of {when(undone.time)}"
+
+
+def _directories(found: restore.Restored) -> str:
+    number = len(found.acts) - len(found.paths)
+    return f" and {number:,} empty director{'y' if number == 1 else 'ies'}" if number else ""
+
+
+def _went(found: restore.Restored) -> str:
+    label = f"{found.to} ({one_line(found.name, 60)})" if found.name else found.to
+    if found.dry_run:
+        return f"Would change {count(len(found.paths), 'file')}{_directories(found)}"
+    if found.restore is None:
+        what = "the worktree is at" if found.event is None else "all is as in"
+        return f"Nothing to do: {what} {label} already"
+    done = f"{found.written:,} written, {found.removed:,} removed"
+    if found.given_up:
+        return f"All is as it was before it began: {done}"
+    way = f"; `holdfast {found.taken_back_by}` takes it back" if found.taken_back_by else ""
+    return f"Back at {label}: {done}{way}"

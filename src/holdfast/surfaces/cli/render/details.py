@@ -1,31 +1,137 @@
-"""One run, one session, one checkpoint or one event in words."""
+"""The status; one run, one session, one checkpoint or one event in words; reports and pictures of a run."""
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from holdfast.core.event_text import headline
-from holdfast.core.fold.activity import fill_of, format_fill, format_usage, total_usage
+from holdfast.core.fold import activity, steps
 from holdfast.core.fold.external import said
+from holdfast.core.fold.run import interrupted
 from holdfast.core.model import Event, Run, Session
 from holdfast.core.text import count, one_line
-from holdfast.operations import show
+from holdfast.project.inbox import parse_failure
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import terminal
-from holdfast.surfaces.cli.render import View, renders
-from holdfast.surfaces.cli.render.patch import coloured
+from holdfast.surfaces.cli.render import View, listed, renders, say, shows
 from holdfast.surfaces.cli.runner import Said, print_json
-from holdfast.surfaces.cli.terminal import Line, by, when
+from holdfast.surfaces.cli.terminal import FILL_STYLE, Line, by, coloured, when
 from holdfast.system.clock import ago, shown
 
+if TYPE_CHECKING:
+    from holdfast.operations import show, status
+
+FILES, DOING = 4, 3  # files that are named, actions that were begun and have not ended
 FOLLOW = 0.3  # seconds between two looks at the journal
+
+
+@shows
+def told_status(found: status.Status) -> Iterator[Line]:
+    if found.store is None and found.run is None and not found.others:
+        yield "No run here yet."
+        yield '`holdfast init` prepares this project for an agent, `holdfast start "GOAL"` begins a run.'
+        return
+    if found.off:
+        way = "unset HOLDFAST" if os.environ.get("HOLDFAST") == "0" else "holdfast on"
+        yield ("warn", f"Holdfast is off here: nothing is recorded. `{way}` changes that.")
+    if found.run is None:
+        way = "switch RUN` chooses" if found.store else "resume RUN` goes on with"  # `switch` needs a store
+        yield f"Several runs are open here; `holdfast {way} one:" if found.others else "No run here yet."
+    else:
+        yield from _where(found.run, found)
+    for other in found.others:
+        yield f"Also open: {other.id}  {other.status}  {one_line(other.title, 60)}"
+    yield from _went_wrong(found)
+
+
+def _where(run: Run, found: status.Status) -> Iterator[Line]:
+    yield ("title", one_line(run.title, 200))
+    yield (terminal.STATUS_STYLE.get(run.status, ""), f"{run.id}  {run.status} since {when(run.status_since)}")
+    if run.status_reason:
+        yield f"  reason: {one_line(run.status_reason, 200)}"
+    if run.evidence:
+        yield f"  evidence: {one_line(run.evidence, 200)}"
+    if found.silent_since:
+        yield ("warn", f"  potentially interrupted: no sign of life since {when(found.silent_since)}")
+    for presence in found.present:
+        yield f"Session {presence.session.id}{by(presence.session)}: {presence.evidence}"
+    if not found.present and found.last_session:
+        last = found.last_session
+        yield f"Last session {last.id}{by(last)}: {last.how}" + (
+            f", {one_line(last.reason, 120)}" if last.reason else ""
+        )
+        if last.last_action:
+            yield f"  its last action: {one_line(last.last_action, 160)}"
+    for left in found.running:
+        yield ("warn", f"Still running, started by {left.session}: process {left.pid}  {left.command}")
+    yield from _doing(run)
+    if full := activity.fill_of(run.context_tokens, run.context_window):
+        yield (FILL_STYLE.get(full.state, ""), f"context {activity.format_fill(full)}")
+    if run.owned:
+        yield said(run.owned)
+    yield from (f"Steps: {line}" for line in steps.step_lines(run))
+    if run.workers:
+        yield f"Agents: {steps.progress_text(run)}"
+        yield from (f"  {steps.worker_at_work(worker)}" for worker in steps.at_work(run)[-5:])
+    for task in run.open_tasks[:5]:
+        yield f"Next: {task.id}  {one_line(task.text, 120)}"
+    if len(run.open_tasks) > 5:
+        yield f"      and {len(run.open_tasks) - 5} more tasks"
+    for decision in run.standing_decisions[-3:]:
+        yield f"Decided: {decision.id}  {one_line(decision.text, 120)}"
+    if made := found.checkpoint:
+        yield (
+            "dim",
+            f"Last checkpoint {made.id}: {ago(made.time)}{f', {one_line(made.name, 60)}' if made.name else ''}",
+        )
+    yield ("dim", f"{count(run.seq, 'event')}, last {ago(run.updated) if run.updated else 'never'}")
+
+
+def _doing(run: Run) -> Iterator[Line]:
+    """What the agent was asked, what it is or was in the middle of, and what it last said and wrote."""
+    if run.prompts and run.prompts[-1].text.strip() != run.goal.strip():
+        yield f"Last asked: {one_line(run.prompts[-1].text, 160)}"
+    yield from (text[:1].upper() + text[1:] for text, _ in activity.told_underway(run, 160)[-DOING:])
+    if run.reply:
+        yield f"Last said: {one_line(run.reply, 160)}"
+    if run.files:
+        newest = [one_line(file, 80) for file in reversed(run.files)]
+        more = f" and {len(newest) - FILES:,} more" if len(newest) > FILES else ""
+        yield f"Files touched: {', '.join(newest[:FILES])}{more}"
+
+
+def _went_wrong(found: status.Status) -> Iterator[Line]:
+    if found.unfinished:
+        yield ("bad", interrupted(found.unfinished))
+    yield from told_troubles(found.troubles)
+    if found.untrusted:
+        names = ", ".join(one_line(path, 200) for path in found.untrusted)
+        yield ("warn", f"Commands are not run until you have allowed them: {names}; `holdfast trust` shows them")
+    if found.set_aside:
+        aside = f"{found.store}/inbox/aside"
+        yield ("warn", f"Set aside, because it could not be read: {count(len(found.set_aside), 'call')} in {aside}")
+    if found.unread:
+        inbox = f"{found.store}/inbox"
+        yield (
+            "warn",
+            f"Waiting, because it cannot be read for the moment: {count(len(found.unread), 'call')} in {inbox}",
+        )
+
+
+def told_troubles(troubles: Iterable[str]) -> Iterator[Line]:
+    """What hooks could not do."""
+    for title, moment, about in map(parse_failure, troubles):
+        yield ("warn", f"{title}: {when(moment)}: {one_line(about, 120)}")
 
 
 def told_event(event: Event) -> str:
     return f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
 
 
+@shows
 def told_run(found: show.RunShown) -> Iterator[Line]:
     """A run in full."""
     run = found.run
@@ -45,7 +151,7 @@ def told_run(found: show.RunShown) -> Iterator[Line]:
             yield f"{name.ljust(9)}  {', '.join(one_line(value, 60) for value in values)}"
     for reason in filter(None, (run.status_reason, run.evidence)):
         yield f"because    {one_line(reason, 200)}"
-    if used := format_usage(total_usage(found.sessions)):
+    if used := activity.format_usage(activity.total_usage(found.sessions)):
         yield f"used       {used}"
     yield from _entries(run)
     for session in found.sessions:
@@ -85,6 +191,7 @@ def _entry(id: str, pinned: bool, text: str) -> str:
     return f"{id}{' (pinned)' if pinned else ''}  {one_line(text, 400)}"
 
 
+@shows
 def told_session(found: show.SessionShown) -> Iterator[Line]:
     session = found.session
     yield ("title", f"{session.id}{by(session)} on {found.run.id}")
@@ -107,14 +214,15 @@ def told_session(found: show.SessionShown) -> Iterator[Line]:
 def _used(session: Session) -> Iterator[Line]:
     if session.model:
         yield f"model      {one_line(session.model, 80)}"
-    if full := fill_of(session.context_tokens, session.context_window):
-        yield f"context    {format_fill(full)}"
+    if full := activity.fill_of(session.context_tokens, session.context_window):
+        yield f"context    {activity.format_fill(full)}"
     if session.tokens_read or session.tokens_written:
         yield f"tokens     {session.tokens_read:,} read, {session.tokens_written:,} written"
     if session.cost is not None:
         yield f"cost       {session.cost:,.4f} US dollars"
 
 
+@shows
 def told_checkpoint(found: show.CheckpointShown) -> Iterator[Line]:
     made = found.checkpoint
     yield ("title", made.id + (f"  {one_line(made.name, 200)}" if made.name else ""))
@@ -139,25 +247,8 @@ def told_checkpoint(found: show.CheckpointShown) -> Iterator[Line]:
         yield from coloured(found.code)
 
 
-@renders(show.RunShown)
-def said_run(found: show.RunShown, view: View) -> Said:
-    return Said(found, list(told_run(found)))
-
-
-@renders(show.SessionShown)
-def said_session(found: show.SessionShown, view: View) -> Said:
-    return Said(found, list(told_session(found)))
-
-
-@renders(show.CheckpointShown)
-def said_checkpoint(found: show.CheckpointShown, view: View) -> Said:
-    return Said(found, list(told_checkpoint(found)))
-
-
-@renders(show.SessionsListed)
+@renders
 def said_sessions(found: show.SessionsListed, view: View) -> Said:
-    if not found.sessions:
-        return Said(found, talk=["No session yet."])
     rows = [
         [
             str(number),
@@ -169,10 +260,10 @@ def said_sessions(found: show.SessionsListed, view: View) -> Said:
         ]
         for number, session in enumerate(found.sessions, 1)
     ]
-    return Said(found, lambda: terminal.table(["#", "session", "agent", "opened", "how", "what"], rows))
+    return listed(found, "# session agent opened how what", rows, none="No session yet.")
 
 
-@renders(show.Logged)
+@renders
 def said_log(found: show.Logged, view: View) -> Said:
     if not view.given.get("follow"):
         return Said(found, [told_event(event) for event in found.events])
@@ -181,10 +272,20 @@ def said_log(found: show.Logged, view: View) -> Said:
 
 def _follow(workspace: Workspace, found: show.Logged, as_json: bool) -> None:
     """Print events until somebody presses Ctrl-C; with --json one object a line."""
+    from holdfast.operations.show import log
+
     seen = 0
     while True:
         for event in found.events:
             print_json(event) if as_json else terminal.emit([told_event(event)])
             seen = event.seq
         time.sleep(FOLLOW)
-        found = show.log(workspace, run=found.run, after=seen)
+        found = log(workspace, run=found.run, after=seen)
+
+
+say(
+    {
+        "show.Reported": lambda found: (found.markdown.splitlines(),),
+        "show.Pictured": lambda found: (found.path or found.svg.splitlines(),),
+    }
+)
