@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from holdfast.agents import generic
 from holdfast.agents.claude import events, hooks, settings_file, status_line, transcript_events
-from holdfast.agents.protocol import NotSettings
+from holdfast.agents.protocol import GENERIC, NotSettings
 from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
 from holdfast.core.errors import Refused
 from holdfast.core.formats import json_edit, json_salvage
@@ -104,7 +103,7 @@ NAME = "00000000000000000001-2cc64b64-1-00000000"
 def read_payload(data: bytes) -> None:
     """Whatever the client says, each event that it could mean is told."""
     call = inbox.decode(NAME, GOOD_CALL + data)
-    for reader in (events, generic):
+    for reader in (events, GENERIC):
         for draft in reader.read_call(call).drafts:
             storable(draft.body)
     if isinstance(call.payload, dict):
