@@ -130,7 +130,7 @@ def uninstall(place: Place) -> Changed:
 def _text(place: Place, path: Path, data: bytes | None) -> str:
     try:
         text = (data or b"").decode()
-        place.format.check(text)
+        place.format.found_in(text)
         return text
     except UnicodeDecodeError as error:
         raise _unreadable(path, "it is not UTF-8") from error

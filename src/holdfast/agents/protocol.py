@@ -108,13 +108,10 @@ def setup_of(workspace: Workspace) -> Setup:
 class SettingsFormat(Protocol):
     """Parser and editor for the text of a client's settings, which leaves all other bytes unchanged."""
 
-    def check(self, text: str) -> None:
-        """Refuse a text that is not in this format: raises NotSettings."""
-
     def has_hooks(self, text: str) -> bool: ...
 
     def found_in(self, text: str) -> list[str]:
-        """Our entries in a text, by the client's names for them."""
+        """Our entries in a text, by the client's names for them; raises NotSettings for another format."""
 
     def without_hooks(self, text: str, earlier: str) -> str:
         """The text without our entries, and without containers that become empty, unless the earlier text had them."""

@@ -33,25 +33,21 @@ def note_moment(moments: Moments, call: Call, reading: Reading) -> None:
 def measure(workspace: Workspace, journal: Journal, moments: Moments) -> None:
     """Append new measurements."""
     for call, reading in moments.values():
-        _measure(workspace, journal, call, reading)
-
-
-def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Reading) -> None:
-    sessions = journal.sessions_of(reading.conversation or "")
-    session = sessions[0] if sessions else None
-    if session is None or session.fenced:
-        return
-    bodies = {
-        MEASURED: _fill(workspace, call, reading, sessions),
-        COUNTED: _spent(call, reading, sessions) if reading.moment is Moment.END else {},
-    }
-    drafts = [
-        Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
-        for kind, body in bodies.items()
-        if body
-    ]
-    with contextlib.suppress(Fenced):  # the run was taken over meanwhile
-        journal.append(session.run, *drafts)
+        sessions = journal.sessions_of(reading.conversation or "")
+        session = sessions[0] if sessions else None
+        if session is None or session.fenced:
+            continue
+        bodies = {
+            MEASURED: _fill(workspace, call, reading, sessions),
+            COUNTED: _spent(call, reading, sessions) if reading.moment is Moment.END else {},
+        }
+        drafts = [
+            Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
+            for kind, body in bodies.items()
+            if body
+        ]
+        with contextlib.suppress(Fenced):  # the run was taken over meanwhile
+            journal.append(session.run, *drafts)
 
 
 def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Session]) -> Body:

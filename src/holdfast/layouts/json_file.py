@@ -111,7 +111,7 @@ def parse_json(path: Path, data: bytes, root: Path | None = None) -> JsonFile:
         raise _too_deep(path) from error
     if not isinstance(value, dict):
         raise Unreadable(path, f"It holds {_kind_of(value)} where an object belongs")
-    if json_edit.is_deeper(value):
+    if json_limits.is_deeper(value):
         raise _too_deep(path)
     return JsonFile(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws, root)
 

@@ -89,11 +89,9 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
     if never_kept_any(workspace):
         return
     files.make_private_directory(room / "packs")
+    # packs may be added meanwhile, but not deleted
     # safeguard: lock-packs-in-backup
-    with (
-        hold_packs(workspace.place, PATIENCE),
-        shadow_of(workspace) as shadow,
-    ):  # packs may be added meanwhile, but not deleted
+    with hold_packs(workspace.place, PATIENCE), shadow_of(workspace) as shadow:
         refs = tips(shadow)
         for index in shadow.object_store.packs():
             for path in (index.with_suffix(".pack"), index):
@@ -278,11 +276,14 @@ def _put_the_rest(workspace: Workspace, room: Path) -> None:
         if not (workspace.inbox / path.name).exists():
             files.write(workspace.inbox / path.name, files.read(path, inbox.READ_LIMIT) or b"")
     marks = set((room / tombstones.DELETED).glob("*"))
-    tombstones.forget_deleted(workspace.place, {path.name for path in marks}, _conversations(workspace))
+    with workspace.reading() as journal:
+        conversations = [found.agent_session for found in journal.list_sessions() if found.agent_session]
+    tombstones.forget_deleted(workspace.place, {path.name for path in marks}, conversations)
     for path in (path for pattern in PLAIN for path in sorted(room.glob(pattern))):
         name = path.relative_to(room)
         target = workspace.place / name
-        if not target.exists() or (name.parts[0] == tombstones.EXPORTED and _is_stale(workspace, target)):
+        is_stale = name.parts[0] == tombstones.EXPORTED and not _is_current(workspace, target)
+        if is_stale or not target.exists():
             for parent in reversed(name.parents[:-1]):
                 files.make_private_directory(workspace.place / parent)
             with contextlib.suppress(OSError):  # a missing copy is no reason to fail
@@ -290,14 +291,8 @@ def _put_the_rest(workspace: Workspace, room: Path) -> None:
                 files.sync_directory(target.parent)  # safeguard: sync-unpacked-mark-names
 
 
-def _conversations(workspace: Workspace) -> Iterator[str]:
-    with workspace.reading() as journal:
-        yield from (found.agent_session for found in journal.list_sessions() if found.agent_session)
-
-
-def _is_stale(workspace: Workspace, mark: Path) -> bool:
-    """Check whether a mark is of an export of events that the store no longer has."""
+def _is_current(workspace: Workspace, mark: Path) -> bool:
+    """Check whether a mark is of an export of events that the store still has."""
     told = tombstones.read_exported(mark)
     with workspace.reading() as journal:
-        rows = journal.view.events(told.run, after=told.seq - 1, until=told.seq) if told else ()
-        return not any(told and row.id.hex() == told.event for row in rows)
+        return told is not None and tombstones.is_current(told, journal)

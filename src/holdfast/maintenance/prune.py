@@ -174,15 +174,9 @@ def _removable(workspace: Workspace, journal: Journal, name: str) -> Run | None:
         return None
     is_pointed_at = run.id in journal.view.pointers().values()
     has_checkpoints = next(journal.list_checkpoints(run=run.id, limit=1), None) is not None
-    in_use, exported = is_pointed_at or has_checkpoints, _exported(workspace, journal, name)
-    return None if why_run_stays(run, journal.rules_of(run), exported, in_use) else run
-
-
-def _exported(workspace: Workspace, journal: Journal, run: str) -> int:
-    """Return the last exported event of a run, if the run still has that very event; 0 otherwise."""
-    told = tombstones.find_exported(workspace.here, run)
-    rows = journal.view.events(run, after=told.seq - 1, until=told.seq) if told else ()
-    return next((row.seq for row in rows if told and row.id.hex() == told.event), 0)
+    told = tombstones.find_exported(workspace.here, name)
+    exported = told.seq if told and tombstones.is_current(told, journal) else 0
+    return None if why_run_stays(run, journal.rules_of(run), exported, is_pointed_at or has_checkpoints) else run
 
 
 def _ago(workspace: Workspace, key: str) -> datetime | None:
@@ -272,7 +266,9 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
         result = Tidied(
             [made.id for made in going], len(found) - len(going), dry_run, stored_bytes(shadow.object_store)
         )
-        result.because = _because([made for made in found if made.id not in gone], needed)
+        staying = (made for made in found if made.id not in gone)
+        reasons = ("pinned" if made.pinned else "named" if made.name else needed.get(made.id) for made in staying)
+        result.because = dict(Counter(filter(None, reasons)))
         if dry_run or not (going or thorough):
             return result
         _drop(workspace, going)
@@ -298,13 +294,7 @@ def _weights(shadow: Shadow, found: list[Checkpoint], rules: Rules) -> dict[str,
     if rules.bytes is None or stored_bytes(shadow.object_store) <= rules.bytes:
         return {}
     ordered = sorted(found, key=lambda made: (made.time, made.number), reverse=True)
-    return weigh(shadow, {made.id: [made.tree, *filter(None, [made.staged]), made.beside] for made in ordered})
-
-
-def _because(staying: list[Checkpoint], needed: dict[str, str]) -> dict[str, int]:
-    """Count why checkpoints stay despite the rules: the first reason of each counts."""
-    reasons = ("pinned" if made.pinned else "named" if made.name else needed.get(made.id) for made in staying)
-    return dict(Counter(filter(None, reasons)))
+    return weigh(shadow, {made.id: made.objects for made in ordered})
 
 
 def _needed(journal: Journal, found: list[Checkpoint], spares_open: bool) -> dict[str, str]:
@@ -360,7 +350,7 @@ def _dropped(journal: Journal, worktree: str) -> set[int]:
 def named_objects(workspace: Workspace) -> set[str]:
     """Return the objects of the journal's checkpoints, whatever has become of our refs."""
     with workspace.reading() as journal:
-        return {id for made in journal.list_checkpoints() for id in (made.tree, made.beside, made.staged) if id}
+        return {id for made in journal.list_checkpoints() for id in made.objects}
 
 
 def _give_back(workspace: Workspace, result: Tidied) -> Tidied:

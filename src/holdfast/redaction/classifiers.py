@@ -140,6 +140,15 @@ def matches(source: str, text: str) -> bool:
     return compiled(source).search(text.encode("utf-8", "replace")) is not None
 
 
+def has(kind: bytes, value: bytes) -> bool:
+    return any(byte in kind for byte in value)
+
+
+def has_both(value: bytes) -> bool:
+    """True if a value has letters and digits."""
+    return has(DIGITS, value) and has(LETTERS, value)
+
+
 # False positives: paths, variables, numbers, template variables, public keys
 
 
@@ -246,14 +255,13 @@ def is_chancy(value: bytes) -> bool:
     word = value.removeprefix(b"base64:")
     if len(word) < SHORTEST_CHANCE or b" " in word or b"://" in word or is_harmless(word):
         return False
-    has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
     parts = word.translate(SEPARATED).split()
     if any(map(is_shuffled, parts)):
         return True
     is_hex = not word.translate(None, HEX + b"-:")
     is_signed = bool(word.translate(None, LETTERS + DIGITS + WORDLY + b":/@=+"))
     is_turned = any(len(part) >= LONG_PART and is_turning(part) for part in parts)
-    return has_both and (is_hex or is_signed or is_turned or is_random(word))
+    return has_both(word) and (is_hex or is_signed or is_turned or is_random(word))
 
 
 def is_shuffled(word: bytes) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.redaction.patterns import Found
 
-BESIDE = 3  # lines before and after a placeholder that are scanned again, since it may create a word boundary
-
 
 def mark(kind: str) -> str:
     return f"[redacted {kind}]"
@@ -26,40 +24,13 @@ def merged(found: list[Found]) -> list[Found]:
     return result
 
 
-def with_marks(data: bytes, found: list[Found]) -> tuple[bytes, list[tuple[int, int]]]:
-    """The text with placeholders for all findings, and the spans of these placeholders."""
-    pieces, at, size, places = [], 0, 0, []
+def with_marks(data: bytes, found: list[Found]) -> bytes:
+    """The text with placeholders for all findings."""
+    pieces, at = [], 0
     for start, end, kind in found:
-        marked = mark(kind).encode()
-        size += start - at
-        places.append((size, size + len(marked)))
-        pieces += [data[at:start], marked]
-        size += len(marked)
+        pieces += [data[at:start], mark(kind).encode()]
         at = end
-    return b"".join((*pieces, data[at:])), places
-
-
-def around(data: bytes, places: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Spans of the lines around these places, with BESIDE lines before and after; adjacent spans are joined."""
-    start = end = before = -1
-    for first, last in places:
-        is_same_line = before >= 0 and data.find(b"\n", before, last + 1) < 0
-        before = last
-        if is_same_line:
-            continue
-        begin, stop = first, last
-        for _ in range(BESIDE):
-            begin = data.rfind(b"\n", 0, max(begin, 0))
-            stop = data.find(b"\n", stop + 1) if stop >= 0 else stop
-        begin, stop = begin + 1, stop if stop >= 0 else len(data)
-        if end >= begin:
-            end = max(end, stop)
-            continue
-        if end >= 0:
-            yield start, end
-        start, end = begin, stop
-    if end >= 0:
-        yield start, end
+    return b"".join((*pieces, data[at:]))
 
 
 def words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[bytes]:
@@ -68,7 +39,7 @@ def words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[byt
     for word in words:
         end = at + len(word)
         inside = [one for one in found if one.start < end and one.end > at]
-        yield with_marks(word, [Found(max(one.start - at, 0), min(one.end, end) - at, one.kind) for one in inside])[0]
+        yield with_marks(word, [Found(max(one.start - at, 0), min(one.end, end) - at, one.kind) for one in inside])
         at = end + 1
 
 

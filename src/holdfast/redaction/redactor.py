@@ -22,10 +22,11 @@ from holdfast.redaction.classifiers import SHORTEST, kind_of
 from holdfast.redaction.environment import forms
 from holdfast.redaction.json_values import DEEPEST, gather, is_command, is_secret_member, items_of, members_of, value_in
 from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
-from holdfast.redaction.placeholders import BESIDE, around, located, mark, merged, with_marks, words_with_marks
+from holdfast.redaction.placeholders import located, mark, merged, with_marks, words_with_marks
 from holdfast.redaction.regex import Regex, compiled
 from holdfast.redaction.text_forms import (
     BASE64,
+    BESIDE,
     FULL,
     LINES,
     PERCENT,
@@ -33,7 +34,6 @@ from holdfast.redaction.text_forms import (
     display_parts,
     from_base64,
     from_percent,
-    percent_encoded,
     wrapped,
 )
 
@@ -43,7 +43,7 @@ TOGETHER = 1 << 20  # characters of strings that are scanned as one block, which
 REMEMBERED = 4 << 20  # characters of strings in the cache of clean ones
 SHORT, ROOM = 200, 1 << 18  # bytes of one known form in the combined pattern, and of all of them
 LONGEST_LINE = 1000  # characters of a line of a private key
-ROUNDS = 8  # limit of rescans; a rescan finds more only where a placeholder created a word boundary
+ROUNDS = 8  # limit of rescans: a placeholder may create a word boundary, and so the start of another secret
 PASSED = "surrogatepass"
 # safeguard: text-boundary
 BETWEEN_TEXTS = "\n\0\n"  # ends a line and a word, as the end of a string does; no match spans it
@@ -230,16 +230,9 @@ class Redactor:
                 for start, end, kind in found:
                     counts[kind] += 1
                     self._note(kind, data[start:end].decode("utf-8", PASSED))
-                data, places = with_marks(data, found)
-                found = merged([one for place in around(data, places) for one in self._near(data, place, depth)])
+                data = with_marks(data, found)
+                found = merged(self._spans(data) or self._encoded_spans(data, depth))
         return text if data is whole else data.decode("utf-8", PASSED)
-
-    def _near(self, data: bytes, place: tuple[int, int], depth: int) -> Iterator[Found]:
-        """Secrets in the lines around a placeholder: only there can it have created a word boundary."""
-        start, end = place
-        lines = data[start:end]
-        for one in self._spans(lines) or self._encoded_spans(lines, depth):
-            yield Found(one.start + start, one.end + start, one.kind)
 
     def _spans(self, data: bytes) -> list[Found]:
         """Spans of secrets, without placeholders and values that the user allows."""
@@ -296,7 +289,7 @@ class Redactor:
             yield start, end, from_base64(data[start:end])
         for start, end, word in wrapped(data, compiled(LINES)) if is_wrapped else ():
             yield start, end, from_base64(word)
-        for start, end in percent_encoded(data, compiled(PERCENT)) if b"%" in data else ():
+        for start, end in compiled(PERCENT).places(data) if b"%" in data else ():
             yield start, end, from_percent(data[start:end])
 
 

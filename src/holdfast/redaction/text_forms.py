@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 from urllib.parse import unquote_to_bytes
 
 from holdfast.core.text import CONTROL, visible
-from holdfast.redaction.placeholders import BESIDE
 from holdfast.redaction.regex import Regex, compiled
 
 # The characters that `visible` removes, in UTF-8: a fast test, since hardly any text contains one. The two variation
@@ -24,6 +23,7 @@ ACTING = (
     r"|\xf0(?:\x93\x90[\xb0-\xbf]|\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba])|\xf3\xa0"
 )
 LONGEST = 1 << 16  # bytes of a line that is handled on its own: more copies of a long text would cost memory
+BESIDE = 3  # lines before and after a changed one in which its secret may be
 MOST = 1000  # removed characters that are handled line by line; with more, all lines are
 SELECTOR = b"\xef\xb8"  # first bytes of the variation selectors of emoji, in UTF-8
 MOST_LINES = 5000  # changed lines that are scanned on their own; with more, the whole text is
@@ -32,9 +32,7 @@ JSON = ("{}", "[]", '""')  # first and last character of JSON
 GOES_ON = re.compile(rb".*\\\r?|[ \t]*[A-Za-z0-9+/]{40,}={0,2}\r?", re.DOTALL)  # a line that the next one continues
 # Base64 of ASCII: the first bit of each of three bytes is 0, so three of four characters have half the values.
 BASE64 = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
-PERCENT = r"%[0-9A-Fa-f]{2}[^\s\"'<>`]*"  # the rest of an encoded word; its start is searched for backwards from here
-PERCENT_WORD = bytes(byte for byte in range(256) if byte not in b" \t\n\f\r\"'<>`")
-NEAR = 256  # bytes that hold the start of most words
+PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"  # a word with a percent-encoded character
 FULL = 40  # characters at least of a line of wrapped base64
 LINES = rf"(?:\\[nrt])?((?:[A-Za-z0-9+/]{{{FULL},}}(?:\r?\n|(?:\\r)?\\n)[ \t]*)+[A-Za-z0-9+/]+={{0,2}})"
 BREAK = re.compile(rb"(?:\r?\n|(?:\\r)?\\n)[ \t]*")
@@ -144,21 +142,6 @@ def wrapped(data: bytes, lines: Regex) -> Iterator[tuple[int, int, bytes]]:
             yield start, until, b"".join(full)
         if size % 4 == 0 and 0 < stop - at < size:  # the last line, or a word of the text after it
             yield start, stop, b"".join((*full, data[at:stop]))
-
-
-def percent_encoded(data: bytes, rests: Regex) -> Iterator[tuple[int, int]]:
-    """Spans of words with a percent-encoded character."""
-    last = 0
-    for match in rests.finditer(data):
-        start, end = match.span()
-        while start > last:
-            before = data[max(last, start - NEAR) : start]
-            rest = before.rstrip(PERCENT_WORD)
-            start -= len(before) - len(rest)
-            if rest:
-                break
-        yield start, end
-        last = end
 
 
 def from_base64(word: bytes) -> bytes | None:

@@ -22,7 +22,7 @@ from holdfast.core.model import Beginning, Body, Draft
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
-GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are stored
+GOAL, REPLY, OUTCOME = 2_000, 4_000, 1_000  # characters that are stored
 WAITING = ("Stop", "PermissionRequest")  # events after which the client waits for a prompt or a permission
 PERMISSION = "permission_prompt"  # type of the notification that a permission was not answered for some seconds
 OURS = "/holdfast:"  # a slash command of our plugin
@@ -43,16 +43,16 @@ TELLING = (  # inputs of tools: the first that a call has is its summary
 def read_call(call: Call) -> Reading:
     payload = call.payload if isinstance(call.payload, dict) else {}
     event = text_of(payload, "hook_event_name") or call.event
-    told = tell(event, payload)
+    told, kept = tell(event, payload), {"agent": call.agent, "event": event, "call": call.payload}
     drafts = [
         Draft(kind, body, id=call.event_id(number), time=call.time, agent=call.agent)
-        for number, (kind, body) in enumerate(told or [("call.kept", _kept(call, event))])
+        for number, (kind, body) in enumerate(told or [("call.kept", kept)])
     ]
     is_start, is_prompt = event == "SessionStart", event == "UserPromptSubmit"
     return Reading(
         drafts,
         Moment(MOMENTS.get(event, Moment.OTHER)),
-        conversation=conversation_in(payload) or call.environment.get(CONVERSATION),
+        conversation=text_of(payload, "session_id") or call.environment.get(CONVERSATION),
         transcript=text_of(payload, "transcript_path") or None,
         begins=Beginning(text_of(payload, "source")) if is_start else None,
         ends=(text_of(payload, "reason") or "other") if event == "SessionEnd" else None,
@@ -60,10 +60,6 @@ def read_call(call: Call) -> Reading:
         prompt=text_of(payload, "prompt") if is_prompt else None,
         waits=event in WAITING or (event == "Notification" and text_of(payload, "notification_type") == PERMISSION),
     )
-
-
-def conversation_in(payload: Any) -> str | None:
-    return text_of(payload, "session_id") or None
 
 
 def tell(event: str, payload: Body) -> list[tuple[str, Body]]:
@@ -96,11 +92,6 @@ def goal_of(payload: Body) -> str | None:
 def _failed(payload: Body) -> Told:
     error, body = text_of(payload, "error"), _action(payload, payload)
     yield "action.taken", _refused(body, error) or {**body, "error": error[:OUTCOME], "failed": True}
-
-
-def _taken(payload: Body) -> Told:
-    """The client sends this event only for a tool call that it executed, whatever its output."""
-    yield "action.taken", _done(payload, payload)
 
 
 def _done(payload: Body, done: Body) -> Body:
@@ -207,10 +198,6 @@ def _compacted(payload: Body) -> Told:
     yield "context.compacted", {"trigger": text_of(payload, "trigger"), "summary": summary.strip()[:REPLY]}
 
 
-def _kept(call: Call, event: str) -> Body:
-    return {"agent": call.agent, "event": event, "call": call.payload}
-
-
 def _between(text: str, tag: str) -> str:
     return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
 
@@ -218,7 +205,7 @@ def _between(text: str, tag: str) -> str:
 READERS: dict[str, Callable[[Body], Iterable[tuple[str, Body]]]] = {
     "UserPromptSubmit": _prompt,
     "PreToolUse": lambda payload: [("action.begun", _action(payload, payload))],
-    "PostToolUse": _taken,
+    "PostToolUse": lambda payload: [("action.taken", _done(payload, payload))],  # only for a call that was executed
     "PostToolBatch": _batch,
     "PostToolUseFailure": _failed,
     "Stop": _turn,

@@ -51,7 +51,7 @@ def _follow(run: Run, before: Owned | None, event: Event) -> None:
     status = run.owned.status if run.owned else None
     if status is None or (before is not None and before.status is status) or run.status is status:
         return
-    run.status, run.status_since, run.status_reason, run.evidence = status, event.time, None, None
+    run.status, run.status_since, run.status_reason, run.evidence, run.cause = status, event.time, None, None, None
 
 
 def moved(run: Run, move: Move) -> Status:

@@ -90,7 +90,7 @@ def _started(run: Run, event: Event, body: Body) -> None:
 
 def _ended(run: Run, event: Event, body: Body) -> None:
     step = _step(run, body.get("name"))
-    outcome = event.kind.removeprefix("step.")
+    outcome = FAILED if event.kind == "step.failed" else COMPLETED
     if step is None or step.status == outcome or (step.ended and event.time < step.ended):
         return
     step.status, step.ended = outcome, event.time

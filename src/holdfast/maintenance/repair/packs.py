@@ -144,7 +144,7 @@ def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str] | None) -
 
     In a partial clone, commits lack many objects that can be fetched: only those known to have been in a pack count.
     """
-    roots = {id for made in found for id in (made.tree, made.beside, made.staged) if id}
+    roots = {id for made in found for id in made.objects}
     there = kinds(shadow, roots)
     lacking = (roots - there.keys()) | missing(shadow, there)
     lacking = lacking - promised(shadow) if lacking else lacking
@@ -256,7 +256,7 @@ def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], res
     named = _named_by_ref(shadow)
     if named is None:
         result.mended.append(f"{object_store.ref} was rebuilt")
-    there = kinds(shadow, {id for made in found for id in (made.tree, made.beside, made.staged) if id})
+    there = kinds(shadow, {id for made in found for id in made.objects})
     shelved: dict[int, dict[bytes, Entry]] = {}
     for made in found:
         if made.number in (named or ()):

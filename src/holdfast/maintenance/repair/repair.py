@@ -12,8 +12,8 @@ from holdfast.core.text import path_text
 from holdfast.journal.backup_file import list_backups
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Writer
+from holdfast.maintenance.repair import quarantine
 from holdfast.maintenance.repair.packs import Mended as Mended, repair_packs
-from holdfast.maintenance.repair.quarantine import mark_second_copy
 from holdfast.maintenance.verify import check_runs, damaged_files, mark_problems, prove, rows_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -70,7 +70,7 @@ def _rebuild(workspace: Workspace, problems: list[str], result: Mended) -> None:
     if built.aside is not None:
         result.aside = path_text(built.aside.relative_to(place))
         if not built.lost:
-            mark_second_copy(built.aside)
+            files.write(built.aside / quarantine.MARK, b"")
 
 
 class Rebuilding:
