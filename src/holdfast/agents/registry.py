@@ -16,7 +16,7 @@ from holdfast.agents import generic_client
 from holdfast.agents.generic_client import text_of
 from holdfast.agents.protocol import GENERIC, Agent
 from holdfast.agents.recognised import CLIENTS
-from holdfast.core.model import Body
+from holdfast.core.model import Body, object_of
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Caller
 from holdfast.system.lazy_adapter import LazyAdapter
@@ -65,7 +65,7 @@ def adapters() -> list[Agent]:
 
 def identify(call: Call) -> None:
     """Correct the agent, event and process of a call from its payload."""
-    payload = call.payload if isinstance(call.payload, dict) else {}
+    payload = object_of(call.payload)
     call.agent = caller(call)
     call.event = text_of(payload, "hook_event_name") or text_of(payload, "hookName") or call.event
     if find_client(call.agent).PROCESS is None:
@@ -76,7 +76,7 @@ def caller(call: Call) -> str:
     """The agent that made a call. The claim of an unsupported agent is never overruled."""
     if call.agent not in NAMES:
         return call.agent
-    payload = call.payload if isinstance(call.payload, dict) else {}
+    payload = object_of(call.payload)
     if found := next((name for name in NAMES if find_client(name).is_caller(payload)), None):
         return found
     runs_ours = find_client(call.agent).RECORDED  # includes the marks of other clients that run its hooks

@@ -68,18 +68,18 @@ def plan_brief(
         Section("Where the record and git do not agree", 10, _listed(found.disagreements), FILES, age(now, now)),
         Section("Steps", 10, _listed(steps.step_lines(run)), TOLD, _newest(run, now)),
         Section("Agents", 10, _listed(steps.worker_lines(run)), TOLD, _newest(run, now)),
-        Section("Open tasks", 15, [_task(task, now) for task in run.open_tasks if not task.pinned], TOLD),
-        Section("Decisions", 20, [_decision(each, now) for each in decisions if not each.pinned], TOLD),
+        Section("Open tasks", 15, [_entry(task, now) for task in run.open_tasks if not task.pinned], TOLD),
+        Section("Decisions", 20, [_entry(each, now) for each in decisions if not each.pinned], TOLD),
         Section(
             "Errors met, newest first", 10, [_dated(met.text, met.time, now) for met in reversed(run.errors)], TOOLS
         ),
-        Section("Done", 10, [_task(task, now) for task in reversed(run.tasks) if task.done and not task.pinned], TOLD),
+        Section("Done", 10, [_entry(each, now) for each in reversed(run.tasks) if each.done and not each.pinned], TOLD),
         Section("Last prompts", 20, list(_prompts(run, now)), "what the agent was asked"),
         Section("Last actions", 6, list(_actions(run, now)), TOOLS),
         Section("Files touched, newest first", 12, [_dated(*file, now) for file in reversed(run.files.items())], TOOLS),
         Section("Changes that are not committed", 6, _listed(found.uncommitted), FILES, age(now, now)),
         Section(KEPT, 10, _listed((run.summary or "").splitlines()), "the agent's words", age(run.compacted, now)),
-        Section("Notes", 10, [_note(note, now) for note in reversed(run.notes) if not note.pinned], TOLD),
+        Section("Notes", 10, [_entry(note, now) for note in reversed(run.notes) if not note.pinned], TOLD),
         *(_content(artifact, now) for artifact in artifacts),
     ]
     text, left_out = _fit([section for section in sections if section.lines], max(0, budget - ROOM), budget)
@@ -143,23 +143,16 @@ def _newest(run: Run, now: datetime) -> str:
 
 def _pinned(run: Run, now: datetime) -> Iterable[str]:
     """Yield the pinned entries, which every brief carries."""
-    yield from (_decision(entry, now) for entry in reversed(run.standing_decisions) if entry.pinned)
-    yield from (_task(task, now) for task in run.tasks if task.pinned)
-    yield from (_note(note, now) for note in run.notes if note.pinned)
+    entries: list[Decision | Note | Task] = [*reversed(run.standing_decisions), *run.tasks, *run.notes]
+    yield from (_entry(entry, now) for entry in entries if entry.pinned)
 
 
-def _decision(entry: Decision, now: datetime) -> str:
-    because = f" (because {_one(entry.because)})" if entry.because else ""
-    return f"- {entry.id} {_one(entry.text)}{because}{age(entry.time, now)}"
-
-
-def _task(task: Task, now: datetime) -> str:
-    outcome = f": {_one(task.outcome)}" if task.outcome else ""
-    return f"- {task.id} {_one(task.text)}{outcome}{age(task.done or task.added, now)}"
-
-
-def _note(note: Note, now: datetime) -> str:
-    return f"- {note.id} {_one(note.text)}{age(note.time, now)}"
+def _entry(entry: Decision | Note | Task, now: datetime) -> str:
+    time, more = (entry.done or entry.added, entry.outcome) if isinstance(entry, Task) else (entry.time, None)
+    tail = f": {_one(more)}" if more else ""
+    if isinstance(entry, Decision) and entry.because:
+        tail = f" (because {_one(entry.because)})"
+    return f"- {entry.id} {_one(entry.text)}{tail}{age(time, now)}"
 
 
 def _dated(text: str, moment: datetime | None, now: datetime) -> str:

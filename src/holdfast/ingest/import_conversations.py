@@ -94,7 +94,6 @@ class Importer:
         # safeguard: hide-imported-conversation
         retelling = self.agent.retell(paths, self.workspace.clean, taken.lose, self.workspace.clock.now())
         drafts = retelling.drafts()
-        destination.begin()
         while batch := list(itertools.islice(drafts, BATCH)):
             destination.add(batch, retelling)
         destination.finish(retelling)
@@ -111,31 +110,23 @@ class Destination:
         self.worktree, self.goal, self.taken = worktree, goal, taken
         self.is_recorded = any(session.begun is not Beginning.IMPORTED for session in known)
         self.session = next((session.id for session in reversed(known) if not session.fenced), None)
-        self.before: Status | None = None
         self._has_session = bool(known)
         self._prompts: dict[str, list[datetime]] = {}
         self._actions: set[str] = set()
-
-    def begin(self) -> None:
-        """Note the status of the run, and the events that hooks have recorded."""
-        if self.taken.started:
-            return
-        with self.workspace.reading() as journal:
-            self.before = journal.get_run(self.taken.run).status
-            if self.is_recorded:
-                for event in journal.events(self.taken.run):
-                    if event.kind == "prompt.given":
-                        self._prompts.setdefault(str(event.body.get("text")), []).append(event.time)
-                    elif event.kind == "action.taken":
-                        self._actions.add(str(event.body.get("key")))
+        with workspace.reading() as journal:
+            before = None if taken.started else journal.get_run(taken.run)
+            self.before = before and before.status
+            for event in journal.events(taken.run) if self.is_recorded else ():  # those that hooks have recorded
+                if event.kind == "prompt.given":
+                    self._prompts.setdefault(str(event.body.get("text")), []).append(event.time)
+                elif event.kind == "action.taken":
+                    self._actions.add(str(event.body.get("key")))
 
     def add(self, drafts: list[Draft], retelling: Retelling) -> None:
-        new = [draft for draft in drafts if self._is_new(draft)]
-        if not new:
-            return
-        with self.workspace.writing(for_session=False) as journal:
-            self._open(journal, retelling)
-            self._append(journal, new)
+        if new := [draft for draft in drafts if self._is_new(draft)]:
+            with self.workspace.writing(for_session=False) as journal:
+                self._open(journal, retelling)
+                self._append(journal, new)
 
     def finish(self, retelling: Retelling) -> None:
         """Add the totals, end the session, and give the run its previous status."""

@@ -52,7 +52,9 @@ def route_call(journal: Journal, call: Call, reading: Reading, context: CallCont
     news = [draft for draft in reading.drafts if not activity.is_repeated(run, draft)]
     added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(news, session)))
     if reading.ends and session and session.is_open and _is_same(session, call):
-        added += len(journal.append(run.id, _ending(call, reading, session)))
+        ended = {"how": Ending.ENDED, "reason": reading.ends}
+        draft = Draft(fold.ENDED, ended, call.event_id("ended"), call.time, session.id, call.agent)
+        added += len(journal.append(run.id, draft))
     return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))
 
 
@@ -95,11 +97,6 @@ def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:
     if session.fenced:
         return [structs.replace(draft, kind="call.late") for draft in drafts]
     return [structs.replace(draft, session=session.id) for draft in drafts]
-
-
-def _ending(call: Call, reading: Reading, session: Session) -> Draft:
-    body = {"how": Ending.ENDED, "reason": reading.ends}
-    return Draft(fold.ENDED, body, id=call.event_id("ended"), time=call.time, session=session.id, agent=call.agent)
 
 
 def _session_of(journal: Journal, call: Call, reading: Reading, context: CallContext) -> Session | None:

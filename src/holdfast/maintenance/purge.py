@@ -31,7 +31,7 @@ from holdfast.core.text import path_text
 from holdfast.ingest.open import open_workspace
 from holdfast.journal import codec
 from holdfast.journal.codec import UNREADABLE
-from holdfast.journal.journal import LEDGER_PREFIX, Journal
+from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import Snapshot, Writer
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.maintenance.prune import named_objects
@@ -307,7 +307,7 @@ def _clear_inbox(inbox: Path, purge: Purge) -> int:
 
 
 def _ledgers(journal: Journal) -> list[str]:
-    return [id for id in journal.view.all_run_ids() if id.startswith(LEDGER_PREFIX)]
+    return list(filter(is_ledger, journal.view.all_run_ids()))
 
 
 def _is_restore_of(event: Event, purge: Purge) -> bool:

@@ -17,7 +17,7 @@ from holdfast.core.model import Checkpoint, Run
 from holdfast.core.text import path_text
 from holdfast.journal import backup_file, codec
 from holdfast.journal.codec import event_of, row_of_checkpoint, row_of_run, row_of_session
-from holdfast.journal.journal import LEDGER_PREFIX, Journal, is_ledger
+from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import EventRow
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -146,7 +146,7 @@ def check_runs(journal: Journal, told: Callable[[int, int], None]) -> Checked:
     found = Checked(problems=[])
     names = journal.view.all_run_ids()
     for number, id in enumerate(names, 1):
-        found.runs += not id.startswith(LEDGER_PREFIX)
+        found.runs += not is_ledger(id)
         try:
             found.events += _check_run(journal, id, found.problems)
         except Damaged as error:

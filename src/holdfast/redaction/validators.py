@@ -107,9 +107,8 @@ def is_odd_choice(text: bytes, match: Match) -> bool:
 
 def is_key(text: bytes, match: Match) -> bool:
     """True for a random value of a name in capitals, except that of a public key."""
-    return is_keyed(_group(text, match).decode()) and is_chancy(
-        _group(text, match, 2)
-    )  # safeguard: value-behind-key-name
+    name, value = _group(text, match), _group(text, match, 2)
+    return is_keyed(name.decode()) and is_chancy(value)  # safeguard: value-behind-key-name
 
 
 def find_inserted(text: bytes, match: Match) -> tuple[int, int]:

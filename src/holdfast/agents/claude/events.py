@@ -18,7 +18,7 @@ from holdfast.agents.generic_client import text_of
 from holdfast.agents.jsonl import ENDING
 from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands, ids
-from holdfast.core.model import Beginning, Body, Draft
+from holdfast.core.model import Beginning, Body, Draft, list_of, object_of
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
@@ -41,7 +41,7 @@ TELLING = (  # inputs of tools: the first that a call has is its summary
 
 
 def read_call(call: Call) -> Reading:
-    payload = call.payload if isinstance(call.payload, dict) else {}
+    payload = object_of(call.payload)
     event = text_of(payload, "hook_event_name") or call.event
     told, kept = tell(event, payload), {"agent": call.agent, "event": event, "call": call.payload}
     drafts = [
@@ -115,8 +115,7 @@ def _was_carried_out(payload: Body, done: Body) -> bool:
     path, subagent = text_of(payload, "transcript_path"), text_of(payload, "agent_id")
     if not os.path.isabs(path) or not path.endswith(ENDING) or (subagent and not ids.is_safe(subagent)):
         return False
-    file = transcript.path_of_subagent(Path(path), subagent) if subagent else Path(path)
-    return transcript.find_outcome(file, text_of(done, "tool_use_id")) is True
+    return transcript.find_outcome(Path(path), subagent, text_of(done, "tool_use_id")) is True
 
 
 def _refused(body: Body, answer: str) -> Body | None:
@@ -130,8 +129,7 @@ def _refused(body: Body, answer: str) -> Body | None:
 
 def _action(payload: Body, done: Body) -> Body:
     """The event body of a tool call: a summary in one line, with the files that it writes."""
-    tool, asked = text_of(done, "tool_name"), done.get("tool_input")
-    given = asked if isinstance(asked, dict) else {}
+    tool, given = text_of(done, "tool_name"), object_of(done.get("tool_input"))
     about = next((found for key in TELLING if (found := text_of(given, key))), "")
     file = text_of(given, "file_path") or text_of(given, "notebook_path")
     body: Body = {
@@ -147,8 +145,8 @@ def _action(payload: Body, done: Body) -> Body:
 
 def _place(response: Any) -> Body:
     """The first changed line of an edit, if the payload has its diff."""
-    patch = response.get("structuredPatch") if isinstance(response, dict) else None
-    first = patch[0] if isinstance(patch, list) and patch and isinstance(patch[0], dict) else {}
+    patch = list_of(object_of(response).get("structuredPatch"))
+    first = object_of(patch[0]) if patch else {}
     start, lines = first.get("newStart"), first.get("lines")
     if not isinstance(start, int) or isinstance(start, bool) or not isinstance(lines, list):
         return {}
@@ -167,17 +165,14 @@ def _from_here(payload: Body, path: str) -> str:
 
 def _turn(payload: Body) -> Told:
     body: Body = {"text": text_of(payload, "last_assistant_message")[:REPLY]}
-    waiting = payload.get("background_tasks")
-    if isinstance(waiting, list) and waiting:
+    if waiting := list_of(payload.get("background_tasks")):
         body["waiting"] = [text_of(task, "description") for task in waiting if isinstance(task, dict)]
     yield "turn.ended", body
 
 
 def _broken(payload: Body) -> Told:
-    yield (
-        "error.met",
-        {"text": one_line(f"{text_of(payload, 'error')}: {text_of(payload, 'error_details')}".strip(": "), 500)},
-    )
+    text = f"{text_of(payload, 'error')}: {text_of(payload, 'error_details')}".strip(": ")
+    yield "error.met", {"text": one_line(text, 500)}
 
 
 def _subagent(payload: Body) -> Body:

@@ -178,10 +178,8 @@ def _commands(settings: dict[str, Any]) -> list[tuple[Moment, str]]:
         handlers = settings_file.find_handlers(settings, lambda handler: isinstance(handler, dict))
     except (AttributeError, TypeError):  # a plugin's file may have any shape
         return []
-    commands = [(event, handler.get("command")) for event, found in handlers.items() for handler in found]
-    return [
-        (Moment(MOMENTS.get(event, Moment.OTHER)), command) for event, command in commands if isinstance(command, str)
-    ]
+    commands = [(event, text_of(handler, "command")) for event, found in handlers.items() for handler in found]
+    return [(Moment(MOMENTS.get(event, Moment.OTHER)), command) for event, command in commands if command]
 
 
 def executable_files(setup: Setup) -> dict[Path, Callable[[bytes], list[tuple[str, str]]]]:

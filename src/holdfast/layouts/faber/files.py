@@ -86,7 +86,7 @@ def environment(workspace: Workspace, client: Client) -> State:
 
 def read_again(workspace: Workspace, target: Target, warnings: list[str]) -> Target:
     warnings.append("The state file was changed while we worked; what was written there is kept")
-    return read_target(workspace, target.run, "Run not found", "Cannot read state file")
+    return read_target(workspace, target.run)
 
 
 def turned_back(workspace: Workspace, target: Target) -> tuple[str, list[str]] | None:
@@ -161,7 +161,7 @@ class Target(Struct):
 def find_for_load(workspace: Workspace, run: str | None) -> Target:
     active = schema.find_active(workspace.root) if run is None else schema.Active()
     chosen = schema.check_run_id(run) if run is not None else active.run or _only_open(workspace)
-    target = read_target(workspace, chosen, "Run not found", "Cannot read state file")
+    target = read_target(workspace, chosen)
     missing = [name for name in REQUIRED if not isinstance(target.state.get(name), str) or not target.state[name]]
     if missing:
         raise WorkflowError(
@@ -180,26 +180,28 @@ def find_for_save(workspace: Workspace, run: str | None, client: str | None) -> 
     chosen = schema.check_run_id(run) if run is not None else active.run or _of_session(workspace, client)
     if chosen is None:
         return None
-    target = read_target(workspace, chosen, "Workflow state file not found", "Cannot parse state file")
+    target = read_target(workspace, chosen, saves=True)
     target.warnings += active.warnings
     return target
 
 
-def read_target(workspace: Workspace, run: str, absent: str, damaged: str) -> Target:
+def read_target(workspace: Workspace, run: str, *, saves: bool = False) -> Target:
+    """Read the state of a run; the errors are those of the document for loading, or for saving."""
     path = schema.find_state(workspace.root, run)
     if path is None:
         expected = relative(workspace, schema.state_candidates(workspace.root, run)[0])
-        steps = ["Verify run ID is correct", "Check if workflow was started", "List available runs: `holdfast runs`"]
-        if absent == "Run not found":
+        if not saves:
             steps = ["List active runs: `holdfast runs`", "Start new run: /fractary-faber:workflow-run <work-id>"]
-            raise WorkflowError(absent, [("Run ID", run), ("Path", expected)], steps)
-        raise WorkflowError(absent, [("Run ID", run), ("Expected", expected)], steps)
+            raise WorkflowError("Run not found", [("Run ID", run), ("Path", expected)], steps)
+        steps = ["Verify run ID is correct", "Check if workflow was started", "List available runs: `holdfast runs`"]
+        raise WorkflowError("Workflow state file not found", [("Run ID", run), ("Expected", expected)], steps)
     try:
         file = read_json(path, root=workspace.root)
     except Unreadable as error:
         facts = [("Path", relative(workspace, path)), ("Error", error.why)]
         if error.is_denied:
             raise WorkflowError("No permission to read the state file", facts, [error.remedy("")]) from error
+        damaged = "Cannot parse state file" if saves else "Cannot read state file"
         raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
     named = file.value.get("run_id")
     if isinstance(named, str) and named and not _leads_to(workspace, named, path):

@@ -29,7 +29,10 @@ def repair_store(workspace: Workspace) -> Mended:
         if problems := _database_problems(workspace):
             _rebuild(workspace, problems, result)
         _put_copies_aside(workspace, result)
-        _mend_checkpoints(workspace, result)
+        with workspace.reading() as journal:
+            found = list(journal.list_checkpoints())
+        if prove(workspace, found, deep=True).problems or any(mark_problems(workspace.place)):
+            repair_packs(workspace, found, result)
     result.changed = bool(result.mended or result.lost)
     return result
 
@@ -116,10 +119,3 @@ def _free(path: Path) -> Path:
     while free.exists():
         free, number = path.with_name(f"{path.name}-{number}"), number + 1
     return free
-
-
-def _mend_checkpoints(workspace: Workspace, result: Mended) -> None:
-    with workspace.reading() as journal:
-        found = list(journal.list_checkpoints())
-    if prove(workspace, found, deep=True).problems or any(mark_problems(workspace.place)):
-        repair_packs(workspace, found, result)
