@@ -146,13 +146,7 @@ LABEL = "Timeline of"
 LEAST = 24  # least width of an active period
 SHORTEST = timedelta(minutes=10)  # a shorter idle period is no gap
 MOST_SESSIONS, MOST_MARKS = 40, 400
-LANES = {
-    "prompt": "prompts",
-    "decision": "decisions",
-    "checkpoint": "checkpoints",
-    "compaction": "compactions",
-    "error": "errors",
-}
+LANES = ("prompt", "decision", "checkpoint", "compaction", "error")
 KINDS = {
     "prompt.given": "prompt", "decision.made": "decision", "context.compacted": "compaction", "error.met": "error",
     "step.failed": "error", "agent.failed": "error",
@@ -318,7 +312,7 @@ def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
 
 
 def _lane(sort: str, marks: list[Mark], scale: Scale, y: int) -> Iterator[str]:
-    yield f'<text class="faint" x="24" y="{y + 16}">{LANES[sort]}</text>'
+    yield f'<text class="faint" x="24" y="{y + 16}">{sort}s</text>'
     yield f'<line x1="{LEFT}" x2="{ACROSS - RIGHT}" y1="{y + 12}" y2="{y + 12}"/>'
     for mark in marks:
         if mark.sort == sort:

@@ -50,16 +50,15 @@ def write_backup(workspace: Workspace, target: Path) -> Kept:
     """Write a backup of the store. It is verified before it gets its final name."""
     patience = workspace.settings.number("store.deadline")
     # safeguard: lock-backup
-    with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
+    with (
+        files.lock(workspace.place / "backup.lock", patience, "the backup"),
+        files.working_directory(workspace.place / STAGING) as room,
+    ):
         unread = inbox.unread(workspace.inbox)
         calls = list(_gather_calls(workspace, room, unread))
         copied = workspace.store.backup(room / DATABASE, lambda done, total: workspace.progress("copying", done, total))
-        parts = [
-            Part(DATABASE, room / DATABASE),
-            *calls,
-            *_gather_packs(workspace, room),
-            *_gather_files(workspace, room),
-        ]
+        packs, plain = _gather_packs(workspace, room), _gather_files(workspace, room)
+        parts = [Part(DATABASE, room / DATABASE), *calls, *packs, *plain]
         total = sum(part.path.stat().st_size for part in parts)
         done = 0
 
@@ -128,17 +127,6 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-@contextlib.contextmanager
-def _room(directory: Path) -> Iterator[Path]:
-    """Provide an empty working directory; remains of a killed process are deleted."""
-    shutil.rmtree(directory, ignore_errors=True)
-    files.make_private_directory(directory)
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
 class PutBack(Struct):
     """Result of a restored backup, and where the replaced store is."""
 
@@ -153,7 +141,7 @@ def replace_store(workspace: Workspace, source: Path) -> PutBack:
     aside = workspace.place / "aside"
     with (  # safeguard: lock-backup-restored
         files.lock(workspace.place / "repair.lock", patience, "repair the store"),
-        _room(workspace.place / RESTORING) as room,
+        files.working_directory(workspace.place / RESTORING) as room,
     ):
         store = workspace.store
         result = PutBack(take_out(store, source, room))

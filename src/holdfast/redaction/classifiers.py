@@ -70,18 +70,10 @@ FORMATS += (b"/^[", b"[0-9", b"[A-Z", b"[a-z", b"(?:", b"^[")  # and first chara
 SHUFFLED = re.compile(rb"[A-Z]{2,}|(?<![a-z])[a-z](?![a-z])")  # several capitals in a row, or a lone small letter
 MOST_ACRONYMS = 4  # such parts that make a word random; names have fewer, as in `JSONById`
 AFTER_NAMES = b"/.:$[-=+|?("  # characters after a variable in a path, a template or code
-PLACEHOLDERS: tuple[bytes, ...] = (
-    b"undefined",
-    b"required",
-    b"optional",
-    b"password",
-    b"passwd",
-    b"xxxxxx",
-    b"xxxxxxxx",
-    b"...",
+PLACEHOLDERS = frozenset(  # the last two are values of the `credentials` option of fetch
+    b"undefined required optional password passwd xxxxxx xxxxxxxx ... string changeme change_me change-me changeit"
+    b" !vault unchanged none include same-origin".split()
 )
-PLACEHOLDERS += (b"string", b"changeme", b"change_me", b"change-me", b"changeit", b"!vault", b"unchanged", b"none")
-PLACEHOLDERS += (b"include", b"same-origin")  # values of the `credentials` option of fetch
 # PostHog's project key, Mapbox's public token, publishable keys of Stripe, Clerk, Supabase and others: all of them are
 # served to browsers. `pk_` alone does not qualify: Klaviyo's private keys start with it.
 PUBLIC = re.compile(

@@ -194,10 +194,16 @@ class Redactor:
             return f"[{len(text):,} characters, too many to look for secrets in]"
         text = self._hidden(text, counts, depth)
         # safeguard: hide-shown-forms
-        for form in display_forms([text]) if not self._is_plain else ():
+        for form in display_forms([text]) if not self._is_plain and self._display_may_hold(text) else ():
             clean = self._hidden(form, counts, min(depth, 1))  # strings nested deeper are scanned on their own
             text = text if clean == form else clean
         return text
+
+    def _display_may_hold(self, text: str) -> bool:
+        """True if the display form of a string may contain a secret; often a few lines are enough to decide."""
+        parts = display_parts(text, self._beside)
+        is_whole = bool(parts) and (bool(self._own) or (len(parts) == 1 and value_in(parts[0]) is not None))
+        return is_whole or any(self._may_hold(part.encode("utf-8", PASSED)) for part in parts)
 
     def _hidden(self, text: str, counts: Counts, depth: int) -> str:
         if depth and (inner := value_in(text)) is not None:
@@ -216,8 +222,12 @@ class Redactor:
                 for start, end, kind in found:
                     counts[kind] += 1
                     self._note(kind, data[start:end].decode("utf-8", PASSED))
+                first, rest = found[0].start, len(data) - found[-1].end
                 data = _with_marks(data, found)
-                found = _merged(self._spans(data) or self._encoded_spans(data, depth))
+                at, until = _lines_around(data, first, len(data) - rest)
+                lines = data[at:until]
+                again = _merged(self._spans(lines) or self._encoded_spans(lines, depth))
+                found = [Found(one.start + at, one.end + at, one.kind) for one in again]
         return text if data is whole else data.decode("utf-8", PASSED)
 
     def _spans(self, data: bytes) -> list[Found]:
@@ -353,6 +363,14 @@ def _with_marks(data: bytes, found: list[Found]) -> bytes:
         pieces += [data[at:start], _mark(kind).encode()]
         at = end
     return b"".join((*pieces, data[at:]))
+
+
+def _lines_around(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """A span, extended to the lines around it."""
+    for _ in range(BESIDE):
+        start = data.rfind(b"\n", 0, max(start, 0))
+        end = data.find(b"\n", end + 1) if 0 <= end < len(data) else -1
+    return start + 1, end if end >= 0 else len(data)
 
 
 def _words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[bytes]:

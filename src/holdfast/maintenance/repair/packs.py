@@ -60,7 +60,8 @@ def repair_packs(workspace: Workspace, found: list[Checkpoint], result: Mended) 
         result.mended.append("the mark of our packs")
     # safeguard: lock-packs-in-repair
     with hold_packs(workspace.place, PATIENCE), shadow_of(workspace, PATIENCE) as shadow:
-        _mend_packs(workspace, shadow, found, result)
+        with files.working_directory(workspace.place / "rebuilding") as directory:
+            _mend_packs(workspace, shadow, found, directory, result)
         shadow.close()  # git may still have the removed packs open
     for worktree in sorted({made.worktree for made in found}):
         shadow = Shadow(workspace.place, workspace.root, worktree)
@@ -70,10 +71,7 @@ def repair_packs(workspace: Workspace, found: list[Checkpoint], result: Mended) 
                 shadow.forget()  # its cache may name lost objects, and prevent any new checkpoint
 
 
-def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Mended) -> None:
-    directory = workspace.place / "rebuilding"
-    shutil.rmtree(directory, ignore_errors=True)
-    files.make_private_directory(directory)
+def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], directory: Path, result: Mended) -> None:
     unread: set[str] | None = set()
     for index in [index for index in shadow.object_store.packs() if not _is_sound(shadow, index)]:
         lost = _replace(workspace, shadow, index, directory)
@@ -91,7 +89,6 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
     if lacking:
         _write_found(shadow, _in_worktrees(workspace, shadow, lacking), result)
         lacking = _lacking(shadow, found, unread)
-    shutil.rmtree(directory, ignore_errors=True)
     if lacking:
         result.lost.append(f"{count(len(lacking), 'object')} that checkpoints or commits need, such as {min(lacking)}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from holdfast.core.errors import Damaged
@@ -60,12 +59,8 @@ def _database_problems(workspace: Workspace) -> list[str]:
 
 def _rebuild(workspace: Workspace, problems: list[str], result: Mended) -> None:
     store, place = workspace.store, workspace.place
-    room = place / "rebuilding"
-    shutil.rmtree(room, ignore_errors=True)
-    files.make_private_directory(room)
-    with store.locked():  # safeguard: lock-database-rebuilt
+    with files.working_directory(place / "rebuilding") as room, store.locked():  # safeguard: lock-database-rebuilt
         built = store.rebuild(room, list_backups(place), place / "aside", Rebuilding(workspace))
-    shutil.rmtree(room, ignore_errors=True)
     said = "" if len(problems) == 1 else f", and {len(problems) - 1:,} more"
     result.mended.append(f"the database was rebuilt with {built.events:,} events, because {problems[0]}{said}")
     result.mended += [f"events were taken from {name}" for name in built.sources]
