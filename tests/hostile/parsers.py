@@ -152,18 +152,16 @@ TRANSCRIPT = dumped(
 
 def retell(data: bytes) -> None:
     """Lines as values: what they say can be kept."""
-    telling = transcript_events.Retelling([], NOON)
+    lines = []
     for line in data.split(b"\n"):
-        try:
-            value = inbox.parse(line)
-        except inbox.NotACall:
-            continue
-        if isinstance(value, dict):
-            for draft in telling.tell(value):
-                storable(draft.body)
-            transcript_events.goal_in(value)
-    for draft in telling.unfinished():
+        with contextlib.suppress(inbox.NotACall):
+            lines.append(inbox.parse(line))
+    values = [value for value in lines if isinstance(value, dict)]
+    telling = transcript_events.Retelling(values, NOON)
+    for draft in telling.drafts():
         storable(draft.body)
+    for value in values:
+        transcript_events.goal_in(value)
     assert telling.tally.read >= 0
     storable([telling.tally.cost, telling.tally.read, telling.tally.written])
 

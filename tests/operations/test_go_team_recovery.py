@@ -97,7 +97,7 @@ def test_g8_an_active_run_is_resumable_only_when_nobody_alive_has_it(team: Team)
         (Status.ACTIVE, None, None),
     ],
 )
-def test_g27_the_cause_of_an_interruption(status: Status, cause: Cause | None, expected: str | None) -> None:
+def test_g27_the_reason_of_an_interruption(status: Status, cause: Cause | None, expected: str | None) -> None:
     assert cause_of(a_run(status=status, cause=cause, evidence="silent, its files say timeout")) == expected
 
 

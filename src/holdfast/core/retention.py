@@ -73,8 +73,8 @@ def plan_retention(
     for checkpoint in ordered:
         worktree, weight = checkpoint.worktree, (weights or {}).get(checkpoint.id, 0)
         age = now - checkpoint.time  # negative for a time in the future, which counts as now
-        form = "%Y-%m-%d %H:%M:%S.%f" if age <= rules.all_of else "%Y-%m-%d %H" if age <= rules.hourly else "%Y-%m-%d"
-        slot = worktree, checkpoint.time.strftime(form)  # of which only one is kept
+        part = None if age <= rules.all_of else len("2026-01-01T00") if age <= rules.hourly else len("2026-01-01")
+        slot = worktree, checkpoint.time.isoformat()[:part]  # of which only one is kept
         too_old = rules.oldest is not None and age > rules.oldest
         if checkpoint.pinned or checkpoint.name is not None or checkpoint.id in needed:
             stays = True

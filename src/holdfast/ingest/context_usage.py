@@ -37,9 +37,11 @@ def measure(workspace: Workspace, journal: Journal, moments: Moments) -> None:
         session = sessions[0] if sessions else None
         if session is None or session.fenced:
             continue
+        is_end, path = reading.moment is Moment.END, Path(reading.transcript or "")
+        total = find_agent(call.agent).read_spent(path) if is_end else None  # some clients write it only there
         bodies = {
             MEASURED: _fill(workspace, call, reading, sessions),
-            COUNTED: _spent(call, reading, sessions) if reading.moment is Moment.END else {},
+            COUNTED: counted(session, remaining_usage(total, sessions[1:])) if total else {},
         }
         drafts = [
             Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
@@ -60,12 +62,6 @@ def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Ses
     if (usage.tokens, window) == (session.context_tokens, session.context_window):
         return {}
     return {"tokens": usage.tokens, "window": window, "model": usage.model or known.model or session.model}
-
-
-def _spent(call: Call, reading: Reading, sessions: list[Session]) -> Body:
-    """The body of the usage of an ended session, which some clients write only into the transcript."""
-    total = find_agent(call.agent).read_spent(Path(reading.transcript or ""))
-    return counted(sessions[0], remaining_usage(total, sessions[1:])) if total else {}
 
 
 def counted(session: Session, used: Spent) -> Body:

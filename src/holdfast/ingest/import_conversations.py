@@ -9,13 +9,11 @@ import itertools
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 from msgspec import Struct, structs
 
 from holdfast.agents.protocol import Agent, Head, Retelling
 from holdfast.core import ids
-from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.activity import COUNTED, MEASURED, remaining_usage
 from holdfast.core.lifecycle import Move
@@ -26,7 +24,7 @@ from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
 from holdfast.project.sessions import open_session
 from holdfast.project.workspace import Workspace
-from holdfast.system import files, locate, process
+from holdfast.system import locate, process
 from holdfast.system.safe_paths import real_path
 
 IMPORTED = "imported; it is unknown how it ended"  # the reason of a session's end, for people
@@ -47,14 +45,6 @@ class Taken(Struct):
 
     def lose(self) -> None:
         self.damaged += 1
-
-
-def roots_of(workspace: Workspace) -> list[Path]:
-    """The directories of the project and of the other worktrees of its repository."""
-    linked = [_first_line(entry / "gitdir") for entry in files.listed(workspace.place.parent / "worktrees")]
-    main = workspace.place.parent
-    roots = [workspace.root, *(Path(line).parent for line in linked if os.path.isabs(line))]
-    return [*roots, main.parent] if main.name == ".git" else roots
 
 
 def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str | None:
@@ -202,11 +192,3 @@ class Destination:
             self.taken.events += 1
             self.taken.prompts += event.kind == "prompt.given"
             self.taken.actions += event.kind == "action.taken"
-
-
-def _first_line(path: Path) -> str:
-    try:
-        with files.open_regular(path) as file:
-            return os.fsdecode(os.read(file, 4096).partition(b"\n")[0])
-    except (HoldfastError, OSError):
-        return ""

@@ -111,7 +111,11 @@ def _remove_copies(workspace: Workspace, needed: int, result: Tidied) -> int:
     repaired without loss. The newest stays for a week. Returns the bytes.
     """
     freed = 0
-    found = sorted(_second_copies(workspace), key=lambda copy: (copy.since, copy.path))
+    copies = [original for original in quarantine.list_originals(workspace) if original.is_second_copy]
+    for path in (workspace.here / "backups").glob("format-*"):
+        about = path.stat()
+        copies.append(Original(path, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC), True))
+    found = sorted(copies, key=lambda copy: (copy.since, copy.path))
     for copy in found:
         is_young = workspace.clock.now() - copy.since < FRESH
         if freed >= needed or (copy == found[-1] and is_young):
@@ -124,13 +128,6 @@ def _remove_copies(workspace: Workspace, needed: int, result: Tidied) -> int:
         if not result.dry_run:
             quarantine.remove_original(copy)
     return freed
-
-
-def _second_copies(workspace: Workspace) -> Iterator[Original]:
-    for path in (workspace.here / "backups").glob("format-*"):
-        about = path.stat()
-        yield Original(path, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC), True)
-    yield from (original for original in quarantine.list_originals(workspace) if original.is_second_copy)
 
 
 def _remove_runs(workspace: Workspace, needed: int, result: Tidied) -> int:

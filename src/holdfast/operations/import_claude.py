@@ -12,11 +12,12 @@ from holdfast.agents.protocol import Agent, Head, setup_of
 from holdfast.agents.registry import find_agent
 from holdfast.core.errors import HoldfastError, NotFound
 from holdfast.core.text import as_tuple, count, one_line, path_text
-from holdfast.ingest.import_conversations import Importer, roots_of, worktree_of
+from holdfast.ingest.import_conversations import Importer, worktree_of
 from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.verb import verb
 from holdfast.project.runs import tombstones
 from holdfast.project.workspace import Workspace
+from holdfast.system.git.repository import Repository
 
 MOST = 100  # conversations, without `--all`
 
@@ -93,7 +94,8 @@ def _import_one(importer: Importer, heads: list[Head], worktree: str, result: Im
 
 def _files(workspace: Workspace, agent: Agent, named: tuple[str, ...]) -> tuple[Path, list[Path]]:
     """Return the agent's directory and the transcripts: those named, or those of this project."""
-    home, found = agent.find_transcripts(setup_of(workspace), roots_of(workspace) if not named else ())
+    roots = Repository(workspace.root).roots() if not named else ()
+    home, found = agent.find_transcripts(setup_of(workspace), roots)
     for name in named:
         path = Path(name).absolute()
         if not path.exists():

@@ -40,6 +40,8 @@ KEYED = r"(?:[A-Z0-9]+_)*(?:KEY|SALT|PAT|APIKEY_PRIVATE)|BUNDLE_[A-Z_]+__COM"
 PUBLIC_WORDS = frozenset(
     ("PUBLIC", "PUBLISHABLE", "SITE", "CACHE", "SORT", "PRIMARY", "FOREIGN", "PARTITION", "OBJECT")
 )
+# Names of public values: a publishable key is no secret.
+PUBLIC_NAME = r"(?i)(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z|existing[_-]?secret\z"
 KIND_NAMES = ("password", "token", "key", "cookie", "credential", "secret")
 KINDS = re.compile(
     rb"(pass|pwd|pw|psk|mdp|psw|kennwort|contrase|senha|login|connect)|(token)|(key|salt|hmac|jwt|fernet|aes|cipher)|(cookie)"
@@ -88,7 +90,7 @@ def is_secretive(name: str) -> bool:
     """True if a member or variable of this name holds a secret."""
     if len(name) >= LONGEST_NAME:  # long names would fill the cache of `matches`
         return False
-    return (matches(SECRETIVE, name) and not is_public_name(name)) or is_for(name)  # safeguard: name-of-purpose
+    return (matches(SECRETIVE, name) and not matches(PUBLIC_NAME, name)) or is_for(name)  # safeguard: name-of-purpose
 
 
 def is_for(name: str) -> bool:
@@ -112,13 +114,6 @@ def is_keyed(name: str) -> bool:
     """True for a name in capitals of a key that is not public."""
     return len(name) < LONGEST_NAME and (
         matches(rf"\A(?:{KEYED})\z", name) and PUBLIC_WORDS.isdisjoint(name.split("_"))
-    )
-
-
-def is_public_name(name: str) -> bool:
-    """True for the name of a public value: a publishable key is no secret."""
-    return matches(
-        r"(?i)(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z|existing[_-]?secret\z", name
     )
 
 
@@ -181,12 +176,9 @@ def is_number(value: bytes) -> bool:
 def is_code(value: bytes) -> bool:
     """True if an unquoted value is a type, or the attribute that holds the secret."""
     names = value.split(b".")
-    is_path = len(names) > 1 and all(_is_identifier(name) for name in names)
+    are_names = all(name[:1].strip(DIGITS) and not name.translate(None, LETTERS + DIGITS + b"_") for name in names)
+    is_path = len(names) > 1 and are_names
     return (is_path and is_secretive(names[-1].decode())) or _is_type(value)
-
-
-def _is_identifier(name: bytes) -> bool:
-    return name[:1].strip(DIGITS) != b"" and not name.translate(None, LETTERS + DIGITS + b"_")
 
 
 def _is_type(value: bytes) -> bool:

@@ -70,23 +70,16 @@ class Retelling:
 
     def drafts(self) -> Iterator[Draft]:
         for line in self._lines:
-            yield from self.tell(line)
-        yield from self.unfinished()
-
-    def tell(self, line: Line) -> Iterator[Draft]:
-        self.tally.add(line)
-        if line.get("type") == "cost-state":
-            return
-        self.time = _time(line, self.time, self._now)
-        self.begun = self.begun or self.time
-        self.last = text_of(line, "uuid") or self.last
-        self.usage = usage_of(line) or self.usage
-        for at, (kind, body) in enumerate(self._told(line)):
-            yield self._draft(line, at, kind, body)
-
-    def unfinished(self) -> Iterator[Draft]:
-        """The events of tool calls without a result."""
-        for key, asked in self._asked.items():
+            self.tally.add(line)
+            if line.get("type") == "cost-state":
+                continue
+            self.time = _time(line, self.time, self._now)
+            self.begun = self.begun or self.time
+            self.last = text_of(line, "uuid") or self.last
+            self.usage = usage_of(line) or self.usage
+            for at, (kind, body) in enumerate(self._told(line)):
+                yield self._draft(line, at, kind, body)
+        for key, asked in self._asked.items():  # tool calls without a result
             for kind, body in events.tell("PreToolUse", _call(asked, key)):
                 yield self._draft(asked.line, f"begun {key}", kind, body)
 
