@@ -40,7 +40,7 @@ class Row(msgspec.Struct):
 
 
 class Report(msgspec.Struct):
-    """Rows by the id of their test, such as `tests/world/test_files.py::test_name[case]`."""
+    """Rows by the id of their test, such as `tests/system/test_files.py::test_name[case]`."""
 
     version: int = 1
     tests: dict[str, Row] = {}

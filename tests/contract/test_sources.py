@@ -78,7 +78,7 @@ def load(wanted):
 
 def test_kind_is_added_by_the_list_in_contributing(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
-    part = text.partition("\n**an artifact kind.**")[2].partition("\n**a surface.**")[0]
+    part = text.partition("\n**an artifact kind.**")[2].partition("\n\n**")[0]
     files = re.findall(r"^\d+\. `([\w/]+\.py)`", part, re.MULTILINE)
     assert files == ["project/artifacts/NAME.py", "project/artifacts/protocol.py", "tests/contract/test_sources.py"]
     (tmp_path / "shout.py").write_text(SHOUT)

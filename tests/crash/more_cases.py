@@ -25,7 +25,7 @@ from tests.crash.cases import (
     the_run,
     verb,
 )
-from tests.world.transcripts import Transcript, folder
+from tests.transcripts import Transcript, folder
 
 SESSION = "the session of the run"
 TRUST = """

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import pytest
 
 import holdfast
-from tests.surfaces.inside import call
-from tests.world.calls import knock
-from tests.world.places import fill_up, small_disk
+from tests.environments import fill_up, small_disk
+from tests.hook_calls import knock
+from tests.surfaces.in_process import call
 
 pytestmark = pytest.mark.promise(5)
 GOAL = "Keep every byte"

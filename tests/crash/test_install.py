@@ -17,7 +17,7 @@ from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
-from tests.hostile.places import Tree, tree_of
+from tests.file_trees import Tree, tree_of
 
 THEIRS = b'{\r\n\t"model": "opus",\r\n\t"hooks": {"Stop": []}\r\n}'
 

@@ -17,7 +17,7 @@ from tests.crash.cases import GOAL, Case, an_empty_project, opened, verb
 from tests.crash.modes import ENDS, FAILURES, KILLS, each_tier
 from tests.faults import tracer
 from tests.faults.report import Outcome
-from tests.operations.orchestras import agree
+from tests.orchestrator_project import agree
 
 pytestmark = pytest.mark.skipif(tracer.available() is not None, reason=f"NOT PROVED HERE: {tracer.available()}")
 

@@ -21,7 +21,7 @@ from tests.crash import test_backups as backups
 from tests.crash.cases import CASES, Case, adopt, environment, in_project, opened
 from tests.crash.checkpoint_cases import SOURCE, Scene, first_work, git, later_work
 from tests.crash.more_cases import MORE
-from tests.crash.test_carrying import scene_of
+from tests.crash.test_transfer import scene_of
 from tests.faults import powercut
 from tests.faults.explorer import Command, Prepare
 from tests.faults.report import Check, Outcome, Report

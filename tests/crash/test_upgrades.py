@@ -21,7 +21,7 @@ from holdfast.project.workspace import Workspace
 from tests.crash.cases import GOAL, SHARED, in_project, opened, the_run
 from tests.crash.damage import claim
 from tests.crash.modes import FAILURES, each_tier
-from tests.crash.older import an_older_store
+from tests.crash.older_stores import an_older_store
 from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome

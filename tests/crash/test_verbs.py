@@ -28,7 +28,7 @@ def named(*cases: Case) -> pytest.MarkDecorator:
 def _explore(case: Case, modes: tuple[str, ...], points: int | None) -> Report:
     if case.name == "hook":
         # The hook's last resort is a line in a file that was allocated beforehand, for which a full disk has room; the
-        # tracer denies that too. A really full file system is filled in tests/world.
+        # tracer denies that too. A really full file system is filled in tests/system.
         modes = tuple(mode for mode in modes if mode != "sticky:ENOSPC")
     report = case.break_it(modes, points)
     print(f"{case.name}: {report.summary()}")

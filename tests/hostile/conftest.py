@@ -14,7 +14,7 @@ import holdfast
 from holdfast.core import ids
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.trees import put, take
+from tests.worktrees import put, take
 
 RUN, SESSION = "run-qqqqqqqqqq", "ses-qqqqqqqqqq"  # ids that no hostile word happens to abbreviate
 HANG = 30.0  # seconds that nothing here takes, whatever else the machine does

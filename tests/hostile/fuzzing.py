@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.errors import HoldfastError
-from tests.hostile.mutating import LARGEST, Mutator
+from tests.hostile.mutated_inputs import LARGEST, Mutator
 from tests.hostile.parsers import Parser
 
 FAST = 2_000  # inputs a parser, with every change

@@ -42,9 +42,8 @@ from holdfast.system import process
 from holdfast.system.git.repository import Entry, Format, format_tree
 from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.packs.portable import Shapes, check_beside, format_pack, parse_pack
-from tests import faber_states, orchestrator_files
+from tests import faber_states, go_team_project, orchestrator_files
 from tests.hostile.inputs import GOOD_CALL, HOSTILE, ODD_JSON
-from tests.operations import teams
 from tests.tools import a_run
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -225,7 +224,7 @@ def team_files() -> list[bytes]:
     import tempfile
 
     with tempfile.TemporaryDirectory() as place:
-        teams.demonstration(Path(place))
+        go_team_project.demonstration(Path(place))
         return [path.read_bytes() for path in sorted(Path(place).rglob("*.json"))]
 
 

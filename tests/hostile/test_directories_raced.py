@@ -19,8 +19,8 @@ from holdfast.layouts import json_file
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths, shared_files
 from holdfast.worktree.restore.writer import WorktreeWriter
-from tests.hostile.places import tree_of
-from tests.hostile.swapping import swapped
+from tests.file_trees import tree_of
+from tests.hostile.swapped_paths import swapped
 from tests.promises import Figure
 
 pytestmark = pytest.mark.promise(22)

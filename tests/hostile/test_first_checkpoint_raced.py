@@ -13,9 +13,9 @@ from holdfast.core.errors import HoldfastError
 from holdfast.project.checkpoints.create import look, make_checkpoint, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.worktree.capture import FOLDED
-from tests.hostile.swapping import swapped
-from tests.operations.trees import commit, git, take
+from tests.hostile.swapped_paths import swapped
 from tests.promises import Figure
+from tests.worktrees import commit, git, take
 
 pytestmark = pytest.mark.promise(22)
 

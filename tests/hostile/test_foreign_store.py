@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.file_trees import tree_of
 from tests.hostile.conftest import RUN, SESSION
-from tests.hostile.places import tree_of
 from tests.surfaces.commands import CASES, Case, Known
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 from tests.tools import hook
 
 pytestmark = pytest.mark.promise(20)

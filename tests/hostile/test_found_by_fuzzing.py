@@ -28,12 +28,11 @@ from holdfast.project import inbox
 from holdfast.project.workspace import Workspace
 from holdfast.redaction import redactor
 from holdfast.system.git.repository import Format, Known, Repository
-from tests import orchestrator_files
+from tests import go_team_project, orchestrator_files
 from tests.faber_states import RUN, RUNS, a_state, put
 from tests.hostile.inputs import GOOD_CALL
 from tests.hostile.parsers import NOON, TRANSCRIPT
-from tests.operations import teams
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 
 pytestmark = pytest.mark.promise(19)
 Begin = Callable[[], None]
@@ -49,7 +48,7 @@ def test_a_cost_that_no_number_holds_is_not_counted() -> None:
 @pytest.mark.parametrize("odd", ['"\\ud800"', "1" + "0" * 400], ids=["half a character", "400 digits"])
 def test_a_go_team_file_with_what_no_json_holds_is_taken_in(odd: str, project: Workspace) -> None:
     """The checksum of a checkpoint ended with a traceback, and so did the journal where a number came that far."""
-    directory = teams.demonstration(project.root / "checkpoints")
+    directory = go_team_project.demonstration(project.root / "checkpoints")
     for path in directory.glob("*.json"):
         path.write_text(path.read_text().replace("{", f'{{"odd": {odd}, "current_line": {odd}, ', 1))
     state = json.loads((directory / "state.json").read_text())
@@ -75,7 +74,7 @@ def test_what_no_json_holds_in_the_files_of_others_stops_nobody(kind: str, odd: 
     elif kind == "orchestrator":
         put(project.root, SESSION, {**orchestrator_files.schema_1_0(), "odd": "ODD", "created": "ODD", "mode": "ODD"})
     else:
-        teams.demonstration(
+        go_team_project.demonstration(
             project.root / "checkpoints", odd="ODD", current_step="ODD", progress={"total_steps": "ODD"}
         )
     for path in (path for path in project.root.rglob("*.json") if ".git" not in path.parts):
@@ -153,7 +152,7 @@ def test_a_file_of_more_values_than_anybody_uses_is_named_and_left_alone(kind: s
     elif kind == "orchestrator":
         path = put(project.root, SESSION, orchestrator_files.schema_1_0())
     else:
-        path = teams.demonstration(project.root / "checkpoints") / "state.json"
+        path = go_team_project.demonstration(project.root / "checkpoints") / "state.json"
     path.write_text(path.read_text().replace("{", f'{{"odd": {many()}, ', 1))
     before = path.read_bytes()
     with pytest.raises(Unreadable, match="more than 500,000 values"):

@@ -28,7 +28,7 @@ from tests.hostile.fuzzing import FAST, each_lesser_number, each_number, fuzz
 from tests.hostile.parsers import PARSERS, Parser
 from tests.hostile.parsers_on_disk import ON_DISK, on_disk
 from tests.promises import Figure
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 
 pytestmark = pytest.mark.promise(19)
 

@@ -16,12 +16,12 @@ from holdfast.project.artifacts.protocol import Unloadable, Wanted
 from holdfast.system.git import command as speaking
 from holdfast.system.git.repository import Repository
 from holdfast.worktree.capture import FOLDED
-from tests.hostile.places import tree_of
-from tests.hostile.traps import set_traps, set_traps_in
-from tests.operations.trees import commit, git
+from tests.file_trees import tree_of
+from tests.hostile.git_traps import set_traps, set_traps_in
 from tests.promises import Figure
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 from tests.tools import hook
+from tests.worktrees import commit, git
 
 pytestmark = pytest.mark.promise(23)
 

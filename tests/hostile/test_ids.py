@@ -11,11 +11,11 @@ import pytest
 
 import holdfast
 from holdfast.core import ids
+from tests.file_trees import tree_of
 from tests.hostile.conftest import RUN, SESSION
-from tests.hostile.places import tree_of
 from tests.hostile.words import hostile_ids, possible_in_arguments
 from tests.promises import Figure
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 from tests.tools import Command, hook
 
 pytestmark = pytest.mark.promise(21)

@@ -11,12 +11,12 @@ import pytest
 from holdfast.core import ids
 from holdfast.layouts.orchestrator import SESSION
 from holdfast.layouts.orchestrator.files import name_of
+from tests.file_trees import tree_of
+from tests.hook_calls import keep_by_hand
 from tests.hostile.conftest import RUN
-from tests.hostile.places import tree_of
 from tests.hostile.test_ids import CLEAR, IDS, check
 from tests.promises import Figure
-from tests.surfaces.inside import call
-from tests.world.calls import keep_by_hand
+from tests.surfaces.in_process import call
 
 pytestmark = pytest.mark.promise(21)
 

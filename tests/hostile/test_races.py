@@ -15,8 +15,8 @@ from holdfast.journal.sqlite.store import SqliteStore
 from holdfast.layouts import json_file
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths, shared_files
-from tests.hostile.places import tree_of
-from tests.hostile.swapping import swapped
+from tests.file_trees import tree_of
+from tests.hostile.swapped_paths import swapped
 
 pytestmark = pytest.mark.promise(22)
 

@@ -21,12 +21,12 @@ from holdfast.project.artifacts.protocol import Unloadable, Wanted
 from holdfast.system.git.command import find_git
 from holdfast.system.git.repository import KEEP
 from tests.faber_states import RUN, RUNS, a_state, put
-from tests.hostile.places import tree_of
-from tests.hostile.traps import set_traps
-from tests.operations.trees import commit, git
+from tests.file_trees import tree_of
+from tests.hostile.git_traps import set_traps
 from tests.surfaces.commands import CASES, Known, with_checkpoints
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 from tests.tools import ENTRY, hook
+from tests.worktrees import commit, git
 
 DEFAULTS = {setting.key: setting.default for setting in settings.SETTINGS.values()}
 

@@ -22,10 +22,10 @@ from holdfast.journal.store import RunQuery
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
 from holdfast.system.files import Held
-from tests.hostile.places import tree_of
-from tests.hostile.swapping import swapped
+from tests.file_trees import tree_of
+from tests.hostile.swapped_paths import swapped
 from tests.promises import Figure
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 
 pytestmark = pytest.mark.promise(22)
 

@@ -169,11 +169,11 @@ def test_a_setting_that_is_added_by_the_list_can_be_set_everywhere(tmp_path: Pat
     copy = Copy(tmp_path / "copy", "a setting", "wave")
     copy.insert(
         "project/settings.py",
-        "    for setting in (\n",
-        '        Setting("wave.times", 3, "waves at an agent", 1, 9),\n',
+        "BY_PROJECT = (\n",
+        '    Setting("wave.times", 3, "waves at an agent", 1, 9),\n',
     )
     copy.make("scripts/reference")
-    assert copy.left == {"tests/world/test_config.py"}
+    assert copy.left == {"tests/project/test_settings_files.py"}
 
     def value(**variables: str) -> int:
         line = ("-m", "holdfast", "config", "get", "wave.times", "--json")
@@ -241,17 +241,17 @@ ARTIFACT = '''"""How many lines a file has."""
 
 from __future__ import annotations
 
-from holdfast.project.artifacts import file
+from holdfast.project.artifacts import files
 from holdfast.project.artifacts.protocol import Found, Loaded, Wanted
 
 
 def look(wanted: Wanted) -> Found:
-    found = file.look(wanted)
+    found = files.look(wanted)
     return Found(found.exists, None, found.shown, found.why)
 
 
 def load(wanted: Wanted) -> Loaded:
-    loaded = file.load(wanted)
+    loaded = files.load(wanted)
     text = f"{len(loaded.text.splitlines())} lines in all\\n"
     return Loaded(text, len(text), loaded.source)
 '''
@@ -261,9 +261,8 @@ def test_an_artifact_kind_that_is_added_by_the_list_is_in_the_brief(tmp_path: Pa
     copy = Copy(tmp_path / "copy", "an artifact kind", "lines")
     copy.add("project/artifacts/lines.py", ARTIFACT)
     copy.insert("project/artifacts/protocol.py", "PATHS, COMMANDS = (", '"lines", ')
-    copy.insert("project/artifacts/registry.py", "import command, ", "lines, ")
-    copy.left.add("project/artifacts/registry.py")
-    copy.insert("project/artifacts/registry.py", "SOURCES: dict[str, Source] = {\n", '    "lines": lines,\n')
+    copy.left.add("project/artifacts/protocol.py")  # one step, two places
+    copy.insert("project/artifacts/protocol.py", "each kind\n", '    "lines": "lines",\n')
     copy.insert("tests/contract/test_sources.py", "GOOD = {\n", '    "lines": {"path": "docs/a.md"},\n')
     assert copy.left == set()
 
@@ -294,7 +293,7 @@ def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path
     copy.add("journal/mirror/store.py", STORE)
     copy.insert(
         "journal/__init__.py",
-        'it is used."""\n',
+        'on first use."""\n',
         '    if url.startswith("mirror://"):\n'
         "        from holdfast.journal.mirror.store import MirrorStore\n\n"
         '        return MirrorStore(Path(url.removeprefix("mirror://")), deadline)\n',
@@ -310,5 +309,5 @@ def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path
             "from holdfast.journal.", "from holdfast.journal import open_store\nfrom holdfast.journal.", 1
         )
     )
-    assert copy.left == {"tests/house/test_doors.py"}
+    assert copy.left == {"tests/house/test_access.py"}
     copy.prove("tests/contract/test_store_rows.py", "mirror")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from tests.crash import test_backups, test_carrying, test_go_team, test_orchestrator, test_sessions
+from tests.crash import test_backups, test_faber, test_go_team, test_orchestrator, test_transfer
 from tests.crash.cases import CASES, Verb
 from tests.crash.checkpoint_cases import VERBS
 from tests.crash.more_cases import MORE
@@ -23,10 +23,10 @@ def lines_that_are_broken() -> Iterator[tuple[str, ...]]:
     """The words of every command that a crash test breaks; the verb's name for a case that needs more than words."""
     cases = [*CASES, *MORE, *test_go_team.CASES, *test_orchestrator.CASES]
     named = [(case.name, case.command) for case in cases]
-    for name, command in [*named, *((case.name, case.command) for case in test_sessions.cases())]:
+    for name, command in [*named, *((case.name, case.command) for case in test_faber.cases())]:
         yield command.words if isinstance(command, Verb) else tuple(name.split())
     yield from VERBS.values()
-    yield from (words for _, words in test_carrying.SCENES.values())
+    yield from (words for _, words in test_transfer.SCENES.values())
     yield from ((name,) for name in test_backups.NAMES)
 
 

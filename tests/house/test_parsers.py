@@ -61,7 +61,7 @@ FUZZED = {
     "system.git.command": GIT,
     "layouts.goteam.files": "written Go Team files",
     "core.fold.team": OURS,
-    "project.trust.check": "grant",
+    "project.trust": "grant",
     "core.model": OURS,
     "system.safe_paths": "it opens files and looks for zero bytes in them",
     "project.inbox": "kept call",

@@ -10,8 +10,8 @@ import holdfast
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.operations.agent import AgentTold
 from holdfast.project.workspace import Workspace
-from tests.operations.orchestras import agree, orchestrate, session_of
-from tests.operations.people import kinds_of, run_of
+from tests.orchestrator_project import agree, orchestrate, session_of
+from tests.sessions import kinds_of, run_of
 from tests.tools import Command
 
 Telling = Callable[[], AgentTold]

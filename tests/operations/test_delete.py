@@ -10,9 +10,9 @@ import holdfast
 from holdfast.core.errors import Busy, NotFound
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
-from tests.operations.people import a_process, as_session, kill, kinds_of, run_of, stop
-from tests.operations.teams import Team
-from tests.world.calls import keep_by_hand
+from tests.go_team_project import Team
+from tests.hook_calls import keep_by_hand
+from tests.sessions import a_process, as_session, kill, kinds_of, run_of, stop
 
 LARGE = "a large text " * 200
 

@@ -10,7 +10,7 @@ import holdfast
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.model import Draft, Status
 from holdfast.project.workspace import Workspace
-from tests.operations.people import as_session, events_of, kinds_of, run_of
+from tests.sessions import as_session, events_of, kinds_of, run_of
 
 
 @pytest.fixture

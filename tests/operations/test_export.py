@@ -23,10 +23,10 @@ from holdfast.project.runs import tombstones
 from holdfast.project.transfer import bundle
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.people import a_process, kinds_of, run_of, store_raw, stored_events
-from tests.operations.trees import picture, put, take
+from tests.sessions import a_process, kinds_of, run_of, store_raw, stored_events
 from tests.tools import Command
-from tests.world.transcripts import Transcript, folder
+from tests.transcripts import Transcript, folder
+from tests.worktrees import picture, put, take
 
 SECRET = "ghp_" + "a1B2" * 9
 

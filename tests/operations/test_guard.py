@@ -11,9 +11,9 @@ import holdfast
 from holdfast.core.errors import NotFound, WrongUsage
 from holdfast.core.model import Checkpoint
 from holdfast.project.workspace import Workspace
-from tests.operations.people import a_process, as_session
-from tests.operations.trees import commit, insides, picture, put, take
+from tests.sessions import a_process, as_session
 from tests.tools import Command
+from tests.worktrees import commit, insides, picture, put, take
 
 SAYS_GOOD = ("grep", "-q", "good", "a.txt")
 

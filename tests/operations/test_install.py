@@ -26,10 +26,10 @@ from holdfast.agents.protocol import setup_of
 from holdfast.core.errors import Busy, NotFound, Refused, WrongUsage
 from holdfast.project.workspace import Workspace
 from holdfast.system import shared_files
-from tests.hostile.places import tree_of
-from tests.operations.people import with_environ
-from tests.operations.trees import git
+from tests.file_trees import tree_of
+from tests.sessions import with_environ
 from tests.tools import ENTRY, Command
+from tests.worktrees import git
 
 EVENTS = set(hooking.EVENTS)
 THEIRS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from holdfast.core.fold import run as fold
 from holdfast.core.model import Draft, Run, Session
 from holdfast.project.workspace import Workspace
 from holdfast.system.process import identify
-from tests.operations.people import a_process, as_session, events_of, run_of, with_environ
+from tests.sessions import a_process, as_session, events_of, run_of, with_environ
 from tests.tools import Command
 
 LAYOUTS = ["native", "orchestrator", "go-team"]

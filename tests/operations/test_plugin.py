@@ -20,10 +20,10 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.model import Check
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.hostile.places import tree_of
+from tests.file_trees import tree_of
 from tests.house.tree import ROOT
-from tests.operations.people import a_worktree, old_form, with_environ
-from tests.operations.test_install_door import LOADS
+from tests.sessions import a_worktree, old_form, with_environ
+from tests.surfaces.test_hook_script import LOADS
 from tests.tools import ENTRY, Command, modules_loaded
 
 START = {"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup"}

@@ -15,8 +15,8 @@ from holdfast.core.model import Status
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.operations.lifecycle import Settled
 from holdfast.project.workspace import Workspace
-from tests.operations.orchestras import agree, archived, edit, orchestrate, session_of, session_path
-from tests.operations.people import a_process, kill, run_of
+from tests.orchestrator_project import agree, archived, edit, orchestrate, session_of, session_path
+from tests.sessions import a_process, kill, run_of
 from tests.tools import Command
 
 ENDINGS: list[Callable[..., Settled]] = [holdfast.complete, holdfast.fail, holdfast.abort, holdfast.abandon]

@@ -12,7 +12,7 @@ from holdfast.core.errors import NotFound, Refused, Trouble, WrongUsage
 from holdfast.core.model import Run
 from holdfast.operations.show import SessionShown
 from holdfast.project.workspace import Workspace
-from tests.operations.test_context import Client
+from tests.ingest.test_context_usage import Client
 
 
 @pytest.fixture

@@ -15,10 +15,9 @@ from holdfast.core.errors import Ambiguous, Busy, NotFound, Refused
 from holdfast.core.model import Draft, Status
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
+from tests.sessions import a_process, a_worktree, kill
 from tests.surfaces.terminal import on_a_terminal
 from tests.tools import Command
-
-from .people import a_process, a_worktree, kill
 
 UUID = "0a1b2c3d-0000-4000-8000-000000000001"
 

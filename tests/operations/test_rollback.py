@@ -10,8 +10,8 @@ import holdfast
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Checkpoint, Status
 from holdfast.project.workspace import Workspace
-from tests.operations.people import run_of
-from tests.operations.trees import picture, put, take
+from tests.sessions import run_of
+from tests.worktrees import picture, put, take
 
 pytestmark = pytest.mark.promise(9)
 

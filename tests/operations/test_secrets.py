@@ -27,18 +27,18 @@ from holdfast.redaction.redactor import Redactor
 from holdfast.surfaces.cli import runner
 from tests.canaries import found_in, hits
 from tests.conftest import TickingClock
+from tests.faber_project import Faber, text
 from tests.faber_states import RUN
+from tests.go_team_project import Team, demonstration
+from tests.hook_calls import keep_by_hand, the_call
 from tests.hostile.secrets import LETTERS, some
-from tests.operations.fabers import Faber, text
-from tests.operations.orchestras import orchestrate, put_session, session_of, session_path
-from tests.operations.people import as_session, run_of, store_raw, stored_events, with_environ
-from tests.operations.teams import Team, demonstration
-from tests.operations.test_mending import tamper
-from tests.operations.trees import commit, git, put
+from tests.maintenance.repair.test_repair import tamper
 from tests.orchestrator_files import schema_1_0
+from tests.orchestrator_project import orchestrate, put_session, session_of, session_path
+from tests.sessions import as_session, run_of, store_raw, stored_events, with_environ
 from tests.tools import Command, hook
-from tests.world.calls import keep_by_hand, the_call
-from tests.world.transcripts import Transcript, folder
+from tests.transcripts import Transcript, folder
+from tests.worktrees import commit, git, put
 
 pytestmark = pytest.mark.promise(26)
 

@@ -15,8 +15,8 @@ from holdfast.core.model import Run, Status
 from holdfast.operations.show import SessionShown
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.people import a_process, a_worktree, as_session, events_of, kill, kinds_of, run_of
-from tests.world.calls import keep_by_hand
+from tests.hook_calls import keep_by_hand
+from tests.sessions import a_process, a_worktree, as_session, events_of, kill, kinds_of, run_of
 
 # joining
 

@@ -13,7 +13,7 @@ from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.model import Status
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.people import a_process, a_worktree, kill, kinds_of, run_of, stop
+from tests.sessions import a_process, a_worktree, kill, kinds_of, run_of, stop
 
 
 def test_run_is_created_in_this_worktree_and_meant_from_now_on(project: Workspace) -> None:

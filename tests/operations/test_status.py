@@ -14,8 +14,8 @@ from holdfast.core.model import Status
 from holdfast.project import inbox_writer
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.people import a_process, a_worktree, kill, run_of, stop, with_environ
-from tests.world.calls import keep_by_hand
+from tests.hook_calls import keep_by_hand
+from tests.sessions import a_process, a_worktree, kill, run_of, stop, with_environ
 
 
 def test_without_a_store_it_says_so_and_makes_none(repository: Path) -> None:

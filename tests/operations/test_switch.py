@@ -11,7 +11,7 @@ from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Status
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
-from tests.operations.people import a_worktree, kinds_of, run_of
+from tests.sessions import a_worktree, kinds_of, run_of
 
 
 def test_worktree_points_at_the_run_that_was_chosen(project: Workspace) -> None:

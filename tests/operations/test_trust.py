@@ -21,8 +21,8 @@ from holdfast.project import settings
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli.trust import shown
 from tests.conftest import TickingClock
+from tests.faber_project import WORKFLOWS, Faber, artifact, outcomes
 from tests.faber_states import ACTIVE, RUNS, a_state, put
-from tests.operations.fabers import WORKFLOWS, Faber, artifact, outcomes
 from tests.promises import Figure
 from tests.tools import Command
 

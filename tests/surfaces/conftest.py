@@ -9,8 +9,8 @@ import pytest
 
 import holdfast
 from tests.surfaces.commands import NEED_CHECKPOINTS, Case, Known, with_checkpoints
-from tests.surfaces.fabers import an_active_run
-from tests.surfaces.inside import call
+from tests.surfaces.faber_files import an_active_run
+from tests.surfaces.in_process import call
 from tests.tools import Command
 
 

@@ -16,7 +16,7 @@ import pytest
 import holdfast
 from holdfast.surfaces.hooks import due_brief
 from holdfast.surfaces.hooks.record import DUE, mark_name
-from tests.operations.people import a_process, kill
+from tests.sessions import a_process, kill
 from tests.tools import ENTRY, Command
 
 PAYLOADS = Path(__file__).parents[1] / "payloads" / "claude"
@@ -251,7 +251,7 @@ def test_a_store_that_cannot_take_the_mark_still_answers_the_user(repository: Pa
     cli("start", "First").ok()
     client.begin()
     (repository / ".git/holdfast" / DUE).write_text("in the way")
-    assert "Began" in client.type("*new second")
+    assert "Started" in client.type("*new second")
     assert client.prompt() is None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state, put, put_state
-from tests.surfaces.test_answering import Ask, ask, context
+from tests.surfaces.test_hook_replies import Ask, ask, context
 from tests.tools import Command
 
 __all__ = ["ask"]  # a fixture

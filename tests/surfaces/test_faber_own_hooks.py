@@ -12,7 +12,7 @@ import pytest
 from holdfast.agents.claude import hooks as hooking
 from tests.faber_states import ACTIVE, RUN, put, put_state
 from tests.surfaces.terminal import Terminal
-from tests.surfaces.test_answering import Ask, ask, context
+from tests.surfaces.test_hook_replies import Ask, ask, context
 from tests.tools import Command
 
 __all__ = ["ask"]  # a fixture

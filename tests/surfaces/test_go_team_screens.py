@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import holdfast
-from tests.operations.people import a_process
-from tests.operations.teams import demonstration
+from tests.go_team_project import demonstration
+from tests.sessions import a_process
 from tests.surfaces.terminal import Terminal
 from tests.tools import Command
 

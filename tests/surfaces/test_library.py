@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 from tests.surfaces.commands import leaves
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 
 ORCHESTRATOR = Path(__file__).with_name("orchestrator.py")
 

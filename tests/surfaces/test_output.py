@@ -15,7 +15,7 @@ import pytest
 import holdfast
 from holdfast.surfaces.cli import progress
 from tests.surfaces.commands import Known
-from tests.surfaces.inside import call
+from tests.surfaces.in_process import call
 from tests.surfaces.terminal import Terminal, on_a_terminal
 from tests.tools import Command
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.faber_states import ACTIVE, RUN, a_state, put, put_state
-from tests.operations.teams import demonstration
+from tests.go_team_project import demonstration
 from tests.orchestrator_files import schema_1_0
 from tests.tools import Command
 

@@ -1,0 +1,1 @@
+"""Agents' adapters, without a client."""

@@ -1,0 +1,1 @@
+"""Values and rules: tables, and properties over hostile values."""

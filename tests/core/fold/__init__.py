@@ -1,0 +1,1 @@
+"""The fold of events into the state of a run."""

@@ -1,0 +1,1 @@
+"""JSON: edits, limits, salvage."""

@@ -1,0 +1,1 @@
+"""From the inbox and from conversations into the journal."""

@@ -1,0 +1,1 @@
+"""The SQLite store, beside its contract."""

@@ -1,0 +1,1 @@
+"""Verify, backup, prune, purge."""

@@ -1,0 +1,1 @@
+"""One opened project: settings, inbox, drift, known projects."""

@@ -1,0 +1,1 @@
+"""Checkpoints: creation, restore, conflicts."""

@@ -1,0 +1,1 @@
+"""Secrets that are found, and text that is none."""

@@ -1,0 +1,1 @@
+"""The worktree as git trees."""

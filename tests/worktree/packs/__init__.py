@@ -1,0 +1,1 @@
+"""Packs, and the space that they give back."""

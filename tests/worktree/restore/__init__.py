@@ -1,0 +1,1 @@
+"""Restore of files in place."""
