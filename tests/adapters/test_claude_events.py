@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import threading
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,15 @@ def test_a_recorded_call_means(recorded: str, kind: str, body: dict[str, Any]) -
     (draft,) = read(recorded).drafts
     assert draft.kind == kind
     assert {name: draft.body.get(name) for name in body} == body
+
+
+@pytest.mark.defect("a chat command was logged together with those before it, which the client had put back")
+@pytest.mark.parametrize(
+    ("prompt", "text"), [("*pause*continue", "*continue"), ("*sessions\n*resume:2 live", "*resume:2 live")]
+)
+def test_of_several_chat_commands_in_a_row_the_log_has_the_one_that_is_carried_out(prompt: str, text: str) -> None:
+    (draft,) = read("UserPromptSubmit", prompt=prompt).drafts
+    assert (draft.kind, draft.body) == ("command.typed", {"text": text})
 
 
 # How the answers of the client begin, version 2.1.325, to calls of tools that it did not carry out.
@@ -146,6 +157,34 @@ def test_a_command_that_prints_a_refusal_was_carried_out(answer: str, tmp_path: 
         (draft,) = read("PostToolBatch", **bash_that_printed(answer), transcript_path=transcript).drafts
         assert draft.body.get("refused", False) is refused
         assert ("error" in draft.body, draft.body.get("outcome")) == (refused, None if refused else answer)
+
+
+@pytest.mark.defect(
+    "A command that printed a refusal was logged as refused if its call was read before the client wrote the transcript"
+)
+@pytest.mark.parametrize("is_error", [False, True])
+def test_a_call_that_was_made_just_now_waits_for_its_result(is_error: bool, tmp_path: Path) -> None:
+    path, (answer, _) = tmp_path / "c.jsonl", REFUSALS[0]
+    write_transcript(path, is_error=False, tool_use="other")
+    call = a_call("PostToolBatch", **bash_that_printed(answer), transcript_path=str(path))
+    call.time = datetime.now(UTC)
+    client = threading.Timer(0.1, lambda: write_transcript(path, is_error=is_error))
+    client.start()
+    (draft,) = events.read_call(call).drafts
+    client.join()
+    assert draft.body.get("refused", False) is is_error
+
+
+def test_calls_that_were_made_long_ago_or_in_the_future_wait_for_nothing(tmp_path: Path) -> None:
+    path, (answer, _) = tmp_path / "c.jsonl", REFUSALS[0]
+    write_transcript(path, is_error=False, tool_use="other")
+    begun = time.monotonic()
+    for age in (timedelta(days=1), -timedelta(days=1)):
+        call = a_call("PostToolBatch", **bash_that_printed(answer), transcript_path=str(path))
+        call.time = datetime.now(UTC) - age
+        for _ in range(20):
+            assert events.read_call(call).drafts[0].body["refused"] is True
+    assert time.monotonic() - begun < 5
 
 
 def test_a_subagent_has_a_record_of_its_own(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_second_number_of_diff_beyond_the_last_list_is_answered_with_its_length(
     assert "There is no checkpoint 3: the last list had 2 rows\n" in done.err
     assert "`holdfast diff A -- PATH` means a path" in done.err
     assert "seven" in say(held, "diff", "2", "7").ok().out
-    assert "This path names nothing" in say(held, "diff", "1", "--", "3").err
+    assert "This path is neither in the checkpoint nor in the worktree" in say(held, "diff", "1", "--", "3").err
 
 
 def test_a_number_beyond_the_last_list_of_runs_and_sessions_is_answered_with_its_length(held: Workspace) -> None:

@@ -293,6 +293,32 @@ def test_hooks_that_do_not_run_are_broken_for_doctor_and_a_line_of_status(
     assert (str(local(installed)) in line, remedy in line) == (True, True)
 
 
+@pytest.mark.parametrize("gone", ["interpreter", "script"])
+@pytest.mark.defect("`status` was silent where a moved virtual environment had left the hooks without their program")
+def test_hooks_whose_program_is_gone_are_a_line_of_status(
+    installed: Workspace, cli: Callable[..., Command], gone: str
+) -> None:
+    there, moved = (sys.executable if gone == "interpreter" else str(SCRIPT)), "/gone/with/its/environment"
+    if gone == "script":
+        there = str(Path(there).parents[3])
+    assert "not recorded" not in cli("status").ok().err
+    local(installed).write_text(local(installed).read_text().replace(there, moved))
+    (line,) = cli("status").ok().err.splitlines()
+    assert f"the hooks in {local(installed)} need {moved}" in line
+    assert line.endswith("which no longer exists; `holdfast init --scope local` installs them again")
+    holdfast.init(installed, agent="claude", scope="user")
+    assert "not recorded" not in cli("status").ok().err
+    holdfast.uninit(installed, scope="user")
+    holdfast.init(installed, agent="claude")
+    assert "not recorded" not in cli("status").ok().err
+
+
+def test_hooks_found_through_path_are_not_taken_for_lost(installed: Workspace) -> None:
+    hook = {"type": "command", "command": "holdfast-hook", "args": ["claude", "Stop"]}
+    local(installed).write_text(json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}}))
+    assert holdfast.status(installed).warnings == []
+
+
 def test_switch_that_turns_off_hooks_of_others_is_not_told_by_status(project: Workspace) -> None:
     holdfast.init(project, agent="none")
     change(local(project), disableAllHooks=True)

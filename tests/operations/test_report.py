@@ -13,6 +13,8 @@ from holdfast.core.model import Run
 from holdfast.operations.show import SessionShown
 from holdfast.project.workspace import Workspace
 from tests.ingest.test_context_usage import Client
+from tests.sessions import store_raw
+from tests.tools import Command
 
 
 @pytest.fixture
@@ -28,6 +30,20 @@ def test_a_report_is_made_of_the_run_its_sessions_and_its_checkpoints(project: W
     assert found.run == run.id
     for text in ("# Add retries", "**Use backoff**, because load", f"`{session.id}` | robot", f"`{made.id}`"):
         assert text in found.markdown
+
+
+@pytest.mark.defect("`show` and the report of a run listed failed and refused tool calls among those that were done")
+def test_a_tool_call_that_failed_is_told_as_failed(project: Workspace, run: Run) -> None:
+    for text, error in (("Bash: ls", None), ("Bash: make", "Exit code 2")):
+        store_raw(project, run.id, "action.taken", {"text": text, "error": error})
+    done, failed = holdfast.report(project).markdown.split("## Errors met")
+    assert ("Bash: ls" in done, "Bash: make" in done, "Bash: make: Exit code 2" in failed) == (True, False, True)
+    told = Command.run("show", directory=project.root).ok().out.splitlines()
+    assert [line for line in told if line.startswith("action")] == [
+        "action     Bash: ls",
+        "action     Bash: make failed: Exit code 2",
+    ]
+    assert "Last action: Bash: make failed: Exit code 2" in str(holdfast.command(project, "*session-info"))
 
 
 def test_a_report_can_be_about_any_run(project: Workspace, run: Run) -> None:

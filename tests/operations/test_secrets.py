@@ -16,8 +16,8 @@ from holdfast.agents.registry import find_agent
 from holdfast.core.errors import WrongUsage
 from holdfast.core.fold.run import OPENED
 from holdfast.core.model import Draft
-from holdfast.layouts.faber.follow import begin_session
 from holdfast.layouts.faber.screens import dry_report, report
+from holdfast.layouts.faber.sessions import begin_session
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.layouts.orchestrator.files import name_of
 from holdfast.layouts.orchestrator.reconcile import ingest_archive

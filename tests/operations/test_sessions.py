@@ -166,7 +166,7 @@ def test_session_that_was_found_dead_cannot_write_any_more(busy: Workspace) -> N
         kill(child)
     holdfast.sweep(busy)
     before = events_of(busy)
-    with as_session(busy, session.id) as its_workspace, pytest.raises(Fenced, match="may not write"):
+    with as_session(busy, session.id) as its_workspace, pytest.raises(Fenced, match="may no longer write"):
         holdfast.note(its_workspace, "from beyond")
     assert events_of(busy) == before
 

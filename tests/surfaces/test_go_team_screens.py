@@ -97,6 +97,18 @@ def test_the_observer_command_resume_shows_the_menu_on_a_terminal(interrupted: s
     assert not (repository / "half.go").exists()
 
 
+@pytest.mark.defect("`*resume` on a terminal asked nothing for another program's session where there was no store")
+def test_the_observer_command_resume_shows_the_menu_before_there_is_a_store(repository: Path) -> None:
+    demonstration(repository / "checkpoints")
+    with Terminal("command", "*resume", directory=repository) as terminal:
+        terminal.wait_for("SESSION RECOVERY")
+        terminal.wait_for("[2]: ")
+        terminal.type("3\n")
+        terminal.wait_for("Recovered from: fresh_start")
+        assert terminal.finish() == 0
+    assert status_of(repository, "test-session-001") == "active"
+
+
 @pytest.mark.parametrize(
     ("typed", "way", "is_left"),
     [
@@ -285,6 +297,7 @@ def test_the_first_start_on_a_terminal_asks_whether_to_go_on_with_one(repository
         terminal.wait_for("SESSION RECOVERY")
 
 
+@pytest.mark.defect("`*new` without a topic, which the screen of sessions proposes, was answered with an error")
 def test_new_without_a_topic_asks_for_one(repository: Path, cli: Cli) -> None:
     cli("start", "topic", "--layout", "go-team").ok()
     assert "What is the topic? `*new TOPIC`" in cli("command", "*new").ok().out

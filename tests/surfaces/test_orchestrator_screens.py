@@ -147,6 +147,14 @@ def test_to_view_the_history_prints_its_list_and_changes_nothing(damaged: Path, 
     assert (damaged / SESSION).read_bytes() == before
 
 
+@pytest.mark.defect("to view an empty history in the recovery menu proposed to resume one of its sessions")
+def test_an_empty_history_proposes_no_session(damaged: Path, say: Say) -> None:
+    done = say("continue", "--choose", "history").ok()
+    assert "No run has ended yet" in done.err
+    assert "holdfast resume" not in done.err
+    assert f"The damaged file is still {SESSION}" in done.err
+
+
 def put_archived(directory: Path, **members: str) -> None:
     """A session that another program has archived."""
     place = directory / HISTORY / "2025-12-20-old111.json"

@@ -117,6 +117,9 @@ def test_all_else_is_left_to_the_whole_command_line(line: str) -> None:
     assert read_plainly(line.split()) is None
 
 
+@pytest.mark.defect(
+    "Every command loaded shutil with bz2 and lzma: a checkpoint right after a commit cost 1.4 x git's own commit"
+)
 @pytest.mark.parametrize(
     ("arguments", "heavy"),
     [
@@ -138,6 +141,7 @@ def test_all_else_is_left_to_the_whole_command_line(line: str) -> None:
                 "click",
                 "rich",
                 "subprocess",
+                "shutil",
                 "holdfast.worktree.capture",
                 "holdfast.system.git.command",
                 "holdfast.operations.search",
@@ -145,7 +149,7 @@ def test_all_else_is_left_to_the_whole_command_line(line: str) -> None:
         ),
         (
             ["search", "keep"],
-            {"click", "rich", "subprocess", "holdfast.worktree.capture", "holdfast.system.git.command"},
+            {"click", "rich", "subprocess", "shutil", "holdfast.worktree.capture", "holdfast.system.git.command"},
         ),
         (["session-load"], {"click", "rich"}),
     ],

@@ -256,6 +256,27 @@ def test_g30_with_auto_resume_an_interrupted_run_is_gone_on_with_first(repositor
     assert run in done.err
 
 
+@pytest.mark.defect("`holdfast run` went on with an interrupted Go Team run, and no way to recover could be chosen")
+def test_on_a_terminal_it_asks_how_an_interrupted_team_run_is_resumed(repository: Path) -> None:
+    with holdfast.open(repository) as workspace:
+        run = holdfast.start(workspace, "topic", layout="go-team").run.id
+        holdfast.complete_step(workspace, "init")
+    assert Command.run("run", "--", "sh", "-c", "touch half.go; kill -9 $$", directory=repository).code == 137
+    with Terminal("run", "--", "no-such-program", directory=repository) as terminal:
+        terminal.wait_for("no-such-program")
+        assert terminal.finish() != 0
+        assert "SESSION RECOVERY" not in terminal.text
+    with Terminal("run", "--", "sh", "-c", "ls; echo it ran", directory=repository) as terminal:
+        terminal.wait_for("SESSION RECOVERY")
+        terminal.wait_for("[2]: ")
+        terminal.type("1\n")
+        terminal.wait_for("Recovered from: checkpoint")
+        terminal.wait_for("it ran")
+        assert terminal.finish() == 0
+    assert not (repository / "half.go").exists()
+    assert (run_of(repository).id, run_of(repository).status) == (run, Status.ACTIVE)
+
+
 def test_what_is_supervised_counts_as_no_action_of_the_run(repository: Path) -> None:
     with holdfast.open(repository) as workspace:
         holdfast.start(workspace, "topic", layout="go-team")

@@ -214,6 +214,10 @@ class Action(Struct):
     key: str | None = None  # the agent's id of it
     error: str | None = None
 
+    @property
+    def headline(self) -> str:
+        return f"{self.text} failed: {self.error}" if self.error else self.text
+
 
 class Underway(Struct):
     text: str

@@ -82,10 +82,14 @@ def is_foreign(run: Run) -> bool:
 
 
 def interrupted_at(run: Run) -> datetime | None:
-    """Return when a run stopped: by its files, else its last action, since a dead process is detected later."""
+    """Return when a run stopped: by its files, else its last sign of work, since a dead process is detected later."""
     if run.status is not Status.INTERRUPTED:
         return run.updated if run.status.is_open and run.status is not Status.PAUSED else run.status_since
-    return run.actions[-1].time if run.actions and not is_foreign(run) else run.status_since
+    work = [*(action.time for action in run.actions[-1:]), *(prompt.time for prompt in run.prompts[-1:])]
+    if not work or is_foreign(run):
+        return run.status_since
+    kept = last_kept(run)
+    return max([*work, kept.time] if kept else work)
 
 
 def recommended(found: list[Option]) -> Option:

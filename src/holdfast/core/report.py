@@ -68,7 +68,8 @@ def _done(run: Run) -> Iterator[str]:
     yield from map(_step, run.steps)
     yield from (_task(task) for task in run.tasks if task.done)
     if not run.steps and not any(task.done for task in run.tasks):
-        yield from (f"- {as_markdown(action.text, WIDTH)}" for action in reversed(run.actions))
+        done = (action for action in reversed(run.actions) if not action.error)
+        yield from (f"- {as_markdown(action.text, WIDTH)}" for action in done)
 
 
 def _step(step: Step) -> str:

@@ -35,7 +35,7 @@ MARKED = re.compile(r"[\\`*_\[\]|~$]")
 LEADING = re.compile(r"^([-+=:/]|\d+(?=[.)]))")  # start of a list, heading or quick action
 REFERRING = re.compile(r"[@#!](?=\w)|\bGH-(?=\d)|://|\bwww\.", re.IGNORECASE)  # mentions, issues, addresses
 IN_XML = str.maketrans({**ENTITIES, '"': "&quot;", "'": "&apos;"})
-NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_IN_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # slow to compile, and rarely needed
 
 
 def visible(text: str) -> str:
@@ -161,7 +161,7 @@ def as_code(text: str, width: int = 300) -> str:
 
 def as_xml(text: str, width: int = 300) -> str:
     """Return the text escaped for an element or attribute of XML."""
-    return NOT_IN_XML.sub("", visible(one_line(text, width))).translate(IN_XML)
+    return re.sub(NOT_IN_XML, "", visible(one_line(text, width))).translate(IN_XML)
 
 
 class Zone(Enum):

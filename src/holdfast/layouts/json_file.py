@@ -7,6 +7,7 @@ numbers that JSON does not have, would lose something when it is written: it is 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -14,18 +15,18 @@ import re
 import shlex
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from holdfast.core.errors import Busy, Damaged, Refused, Trouble
+from holdfast.core.errors import Busy, Damaged, Refused
 from holdfast.core.formats import json_edit, json_limits
 from holdfast.core.text import one_line, path_text
 from holdfast.system import files, shared_files
 
-WHITE = re.compile(r"[ \t\r\n]*")
+KEY = re.compile(r'[\s,]*("(?:[^"\\]|\\.)*+")\s*:\s*')  # of a member, in a valid text
 BLANK = json_edit.MARK + " \t\r\n"
 LIMIT = 12 * 1024 * 1024  # bytes; one emoji makes four bytes of each in memory, where a text exists several times
 FLAWS = 20  # that are reported
@@ -51,14 +52,30 @@ class Version(Struct):
 
 
 class JsonFile(Version):
-    """A version that was read, with the offsets that the next one is spliced at."""
+    """A version that was read, from which the next one is spliced."""
 
     text: str
-    members: list[Member]
-    opening: int  # of the root's braces
-    closing: int
     flaws: list[str]
     root: Path | None = None  # no link may lead out of it
+
+    @property
+    def opening(self) -> int:
+        """The offset of the root's first brace; the others are members' or the last one."""
+        return self.text.index("{")
+
+    @property
+    def closing(self) -> int:
+        return self.text.rindex("}")
+
+    @property
+    def members(self) -> list[Member]:
+        """The members of the root. It is a second pass, as few files are written."""
+        text, at, found = self.text, self.opening + 1, list[Member]()
+        decoder = json.JSONDecoder(parse_int=str)  # Python limits the digits of an integer
+        while key := KEY.match(text, at):
+            at = decoder.raw_decode(text, key.end())[1]
+            found.append(Member(json.loads(key[1]), key.start(1), key.end(), at))
+        return found
 
 
 class Unreadable(Damaged):
@@ -101,28 +118,30 @@ def parse_json(path: Path, data: bytes, root: Path | None = None) -> JsonFile:
         raise Unreadable(path, "The file is empty")
     if json_limits.is_dense(data):
         raise Unreadable(path, f"It holds more than {json_limits.MOST:,} values")
-    scan = _Scan(text)
+    decoder = _Decoder()
     try:
-        value = scan.root()
+        value = decoder.decode(text.removeprefix(json_edit.MARK))
     except json.JSONDecodeError as error:
         why = f"Invalid JSON at line {error.lineno}: {one_line(error.msg, 80)}"
         raise Unreadable(path, why) from error
     except RecursionError as error:
         raise _too_deep(path) from error
     if not isinstance(value, dict):
-        raise Unreadable(path, f"It holds {_kind_of(value)} where an object belongs")
+        kind = {list: "an array", type(None): "null"}.get(type(value), "a single value")
+        raise Unreadable(path, f"It holds {kind} where an object belongs")
     if json_limits.is_deeper(value):
         raise _too_deep(path)
-    return JsonFile(path, data, value, text, scan.members, scan.opening, scan.closing, scan.flaws, root)
+    file = JsonFile(path, data, value, text, [], root)
+    if decoder.flaws:
+        file.flaws = list(itertools.islice(_located_flaws(file), FLAWS))
+    return file
 
 
 def _bytes_of(path: Path, limit: int, root: Path | None) -> bytes:
     try:
         data = files.read(path, limit, root)
-    except Trouble as error:
-        raise Unreadable(path, error.message, is_denied=isinstance(error.__cause__, PermissionError)) from error
     except Refused as error:
-        raise Unreadable(path, error.message) from error
+        raise Unreadable(path, error.message, is_denied=isinstance(error.__cause__, PermissionError)) from error
     if data is None:
         raise Unreadable(path, "There is no such file", is_missing=True)
     return data
@@ -132,124 +151,79 @@ def _too_deep(path: Path) -> Unreadable:
     return Unreadable(path, "It is nested too deeply")
 
 
-def _kind_of(value: object) -> str:
-    if value is None:
-        return "null"
-    return "an array" if isinstance(value, list) else "a single value"
+class _Decoder(json.JSONDecoder):
+    """A decoder that notes the flaws for which a file cannot be written."""
 
-
-class _Scan:
-    """One pass over a root object: the offsets of its members, and the flaws for which it cannot be written."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.members: list[Member] = []
+    def __init__(self) -> None:
         self.flaws: list[str] = []
-        self.opening = self.closing = 0
-        self.inside: tuple[str, int] | None = None  # the member that is being read, and its offset
-        self.decoder = json.JSONDecoder(
+        super().__init__(
             object_pairs_hook=self._object,
             parse_constant=self._no_number,
             parse_float=self._float,
             parse_int=self._whole,
         )
 
-    def root(self) -> object:
-        at = self.opening = self._past_white(int(self.text.startswith(json_edit.MARK)))
-        if not self.text.startswith("{", at):
-            value, end = self.decoder.raw_decode(self.text, at)
-            self._expect_end(end)
-            return value
-        pairs = list(self._pairs(self._past_white(at + 1)))
-        self._expect_end(self.closing + 1)
-        self.inside = None
-        return self._object(pairs)
-
-    def _pairs(self, at: int) -> Iterator[tuple[str, Any]]:
-        mark = self.text[at : at + 1]
-        while mark != "}":
-            if not self.text.startswith('"', at):
-                raise self._wrong("Expecting property name enclosed in double quotes", at)
-            name, end = self.decoder.raw_decode(self.text, at)
-            self.inside = name, at
-            begin = self._past_white(self._past(":", end))
-            value, end = self.decoder.raw_decode(self.text, begin)
-            self.members.append(Member(name, at, begin, end))
-            yield name, value
-            at = self._past_white(end)
-            mark = self.text[at : at + 1]
-            if mark != "}":
-                at = self._past_white(self._past(",", at))
-        self.closing = at
-
-    def _past(self, mark: str, at: int) -> int:
-        at = self._past_white(at)
-        if not self.text.startswith(mark, at):
-            raise self._wrong(f"Expecting '{mark}' delimiter", at)
-        return at + 1
-
-    def _past_white(self, at: int) -> int:
-        found = WHITE.match(self.text, at)
-        return found.end() if found else at
-
-    def _expect_end(self, at: int) -> None:
-        if (at := self._past_white(at)) != len(self.text):
-            raise self._wrong("Extra data", at)
-
-    def _wrong(self, message: str, at: int) -> json.JSONDecodeError:
-        return json.JSONDecodeError(message, self.text, at)
-
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
-            for name, times in Counter(name for name, _ in pairs).items():
-                if times > 1:
-                    self._flaw(f"the key {one_line(name, 60)} stands {times} times in one object")
+            self.flaws += _repeated(name for name, _ in pairs)
         return found
 
     def _float(self, digits: str) -> float | None:
         number = float(digits)
-        if math.isfinite(number):
-            return number
-        self._no_number(digits)
-        return None
+        return number if math.isfinite(number) else self._no_number(digits)
 
-    def _whole(self, digits: str) -> int | None:
+    def _whole(self, digits: str) -> Any:
         try:
             return int(digits)
         except ValueError:  # Python limits the digits of an integer
-            self._no_number(digits)
-            return None
+            return self._no_number(digits)
 
-    def _no_number(self, word: str) -> None:
-        self._flaw(f"{one_line(word, 20)} is no number that JSON programs can read")
+    def _no_number(self, word: str) -> Any:
+        """Note it; its value is None."""
+        self.flaws.append(f"{one_line(word, 20)} is no number that JSON programs can read")
 
-    def _flaw(self, what: str) -> None:
-        if len(self.flaws) == FLAWS:
-            return
-        where = "at the root"
-        if self.inside:
-            name, at = self.inside
-            where = f"in {one_line(name, 60)}, which begins at line {self.text.count(chr(10), 0, at) + 1}"
-        self.flaws.append(f"{what}, {where}")
+
+def _repeated(names: Iterable[str]) -> Iterator[str]:
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield f"the key {one_line(name, 60)} stands {times} times in one object"
+
+
+def _located_flaws(file: JsonFile) -> Iterator[str]:
+    """The flaws of a file, each with its place. It is a second pass, as few files have any."""
+    text, members = file.text, file.members
+    for member in members:
+        decoder = _Decoder()
+        decoder.raw_decode(text, member.value)
+        line = text.count("\n", 0, member.start) + 1
+        yield from (f"{flaw}, in {one_line(member.name, 60)}, which begins at line {line}" for flaw in decoder.flaws)
+    yield from (f"{flaw}, at the root" for flaw in _repeated(member.name for member in members))
 
 
 def with_members(file: JsonFile, changes: dict[str, object]) -> bytes:
     """Return the file's bytes with members of its root replaced, and new ones added at the end."""
-    form, inner, outer = _form(file)
-    colon = ": " if form.airy else ":"
-    there = {member.name: member for member in file.members}
+    text, members = file.text, file.members
+    form, inner, outer = _form(text, file.opening, members)
+    spliced = [
+        json_edit.Splice(member.value, member.end, json_edit.rendered(changes[member.name], inner, form))
+        for member in members
+        if member.name in changes
+    ]
+    there, colon = {member.name for member in members}, ": " if form.airy else ":"
     new = [
         json.dumps(name) + colon + json_edit.rendered(value, inner, form)
         for name, value in changes.items()
         if name not in there
     ]
-    spliced = [
-        json_edit.Splice(member.value, member.end, json_edit.rendered(changes[name], inner, form))
-        for name, member in there.items()
-        if name in changes
-    ]
-    return json_edit.with_splices(file.text, spliced + ([_addition(file, new, form, inner, outer)] if new else []))
+    if new:
+        gap = form.line + inner if inner is not None else " " if form.airy else ""
+        written = f"{gap}" + f",{gap}".join(new)
+        if members:
+            spliced.append(json_edit.Splice(members[-1].end, members[-1].end, f",{written}"))
+        else:
+            spliced.append(json_edit.Splice(file.opening + 1, file.closing, f"{written}{form.line}{outer}"))
+    return json_edit.with_splices(text, spliced)
 
 
 def as_bytes(value: dict[str, Any]) -> bytes:
@@ -257,23 +231,14 @@ def as_bytes(value: dict[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
 
 
-def _form(file: JsonFile) -> tuple[json_edit.Form, str | None, str]:
+def _form(text: str, opening: int, members: list[Member]) -> tuple[json_edit.Form, str | None, str]:
     """The root's format, its members' indentation (None if they are on one line), and its own indentation."""
-    outer = json_edit.margin(file.text, file.opening)
-    first = file.members[0].start if file.members else None
-    is_spread = first is None or "\n" in file.text[file.opening : first]
-    inner = json_edit.margin(file.text, first) if is_spread and first is not None else outer + "  "
+    outer = json_edit.margin(text, opening)
+    first = members[0].start if members else None
+    is_spread = first is None or "\n" in text[opening:first]
+    inner = json_edit.margin(text, first) if is_spread and first is not None else outer + "  "
     unit = inner.removeprefix(outer) or "  "
-    return json_edit.form_of(file.text, unit), inner if is_spread else None, outer
-
-
-def _addition(file: JsonFile, new: list[str], form: json_edit.Form, inner: str | None, outer: str) -> json_edit.Splice:
-    gap = form.line + inner if inner is not None else " " if form.airy else ""
-    written = f",{gap}".join(new)
-    if file.members:
-        at = file.members[-1].end
-        return json_edit.Splice(at, at, f",{gap}{written}")
-    return json_edit.Splice(file.opening + 1, file.closing, f"{gap}{written}{form.line}{outer}")
+    return json_edit.form_of(text, unit), inner if is_spread else None, outer
 
 
 def write_json(file: JsonFile, data: bytes, *, lock_deadline: float = 30.0) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,8 +20,11 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.ids import hexdigest
-from holdfast.core.text import path_text, sound
+from holdfast.core.model import Run
+from holdfast.core.text import parse_time, path_text, sound
 from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.journal import Journal
+from holdfast.journal.store import RunQuery
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
 from holdfast.system.shared_files import remove_shared
@@ -56,6 +60,12 @@ def remember(place: Path, record: Struct) -> None:
     files.put(place, msgspec.json.encode(plain), synced=False)
 
 
+def list_runs(journal: Journal, layout: str, worktree: str, limit: int) -> list[Run]:
+    """The runs of a layout in a worktree, oldest first."""
+    found, _ = journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({layout}), limit=limit))
+    return sorted(found, key=lambda run: (run.created is not None, run.created, run.id))
+
+
 def each_locked(workspace: Workspace, record: str) -> Iterator[Path]:
     """Yield the records of that name of every worktree, each while its lock is held."""
     for place in (workspace.here / "worktrees").glob(f"*/{record}"):
@@ -71,6 +81,12 @@ def relative(workspace: Workspace, path: Path) -> str:
 
 def digest(data: bytes) -> str:
     return hexdigest("blake2b", data, digest_size=16)
+
+
+def not_later(value: object, now: datetime) -> datetime | None:
+    """A time in a file; None for one in the future, which would be a time of no past event."""
+    found = parse_time(value)
+    return found if found and found <= now else None
 
 
 def journal_id(name: str, prefix: str, *, is_safe: bool = True) -> str:

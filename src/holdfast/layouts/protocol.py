@@ -21,20 +21,7 @@ if TYPE_CHECKING:
     from holdfast.core.model import Check, Checkpoint, Draft, Reason, Run, Session
     from holdfast.core.recovery import Option
     from holdfast.journal.journal import Journal
-    from holdfast.layouts.results import (
-        ChatCommand,
-        ClientHooks,
-        Damage,
-        Examined,
-        Exported,
-        FilesRepaired,
-        LoadRequest,
-        Marks,
-        Mode,
-        Recovery,
-        Reloaded,
-        SessionSaved,
-    )
+    from holdfast.layouts import results
     from holdfast.project.checkpoints.restore import Restored
     from holdfast.project.inbox import Call
     from holdfast.project.trust import Executable
@@ -49,8 +36,8 @@ class Layout:
     SIGN = ""  # the path that shows that the system is used in a worktree
     ROOT_SETTING = ""  # names the directory of that path, where it is not the worktree
     RECORD = ""  # the file in the store that remembers what was last written: it is a sign as well
-    MODES: Mapping[str, Mode] = {}  # by name; the first one is the default
-    CHAT_COMMANDS: Mapping[str, ChatCommand] = {}  # that differ in its runs
+    MODES: Mapping[str, results.Mode] = {}  # by name; the first one is the default
+    CHAT_COMMANDS: Mapping[str, results.ChatCommand] = {}  # that differ in its runs
     IS_STARTED = True  # whether `start` begins runs of it
     HAS_SESSIONS = False  # whether hooks load and close its sessions, where its sign is
 
@@ -102,7 +89,7 @@ class Layout:
 
     # Health
 
-    def damages(self, workspace: Workspace) -> Iterator[Damage]:
+    def damages(self, workspace: Workspace) -> Iterator[results.Damage]:
         """List the files that cannot be read."""
         return iter(())
 
@@ -130,7 +117,7 @@ class Layout:
         """Return whether the system has a file of the run of that name."""
         return False
 
-    def repair(self, workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
+    def repair(self, workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> results.FilesRepaired:
         """Restore or rebuild a damaged file; `keep` accepts the file as it is."""
         from holdfast.layouts.results import FilesRepaired
 
@@ -138,7 +125,7 @@ class Layout:
 
     def recover(
         self, workspace: Workspace, choose: str | None, establish: Callable[[Workspace], None]
-    ) -> Recovery | None:
+    ) -> results.Recovery | None:
         """List the ways out of a damaged file that shows the current run, or take one."""
         return None
 
@@ -239,11 +226,11 @@ class Layout:
 
     def examine_checkpoints(
         self, workspace: Workspace, run: Run, broken: Mapping[str, list[str]]
-    ) -> list[Examined] | None:
+    ) -> list[results.Examined] | None:
         """The run's checkpoints with the problems of their files; None where it has no such files."""
         return None
 
-    def export_checkpoints(self, workspace: Workspace, run: Run) -> Exported:
+    def export_checkpoints(self, workspace: Workspace, run: Run) -> results.Exported:
         """Write the files of a run and the code of its checkpoints into one archive."""
         raise WrongUsage("Only a Go Team run has such files", [("run", run.id)], ["`holdfast checkpoints`"])
 
@@ -260,16 +247,16 @@ class Layout:
         """Return whether the layout loads and saves this session, and the name of its run."""
         return False, None
 
-    def load_session(self, workspace: Workspace, request: LoadRequest) -> Reloaded:
+    def load_session(self, workspace: Workspace, request: results.LoadRequest) -> results.Reloaded:
         raise WrongUsage("Sessions of this run are not loaded", [("run", request.run)], ["`holdfast brief`"])
 
-    def save_session(self, workspace: Workspace, run: str | None, reason: str) -> SessionSaved:
+    def save_session(self, workspace: Workspace, run: str | None, reason: str) -> results.SessionSaved:
         raise WrongUsage("Sessions of this run are not saved", [("run", run)], ["`holdfast save`"])
 
-    def load_screen(self, found: Reloaded, marks: Marks, now: datetime) -> list[str]:
+    def load_screen(self, found: results.Reloaded, marks: results.Marks, now: datetime) -> list[str]:
         return []
 
-    def save_screen(self, found: SessionSaved, marks: Marks) -> list[str]:
+    def save_screen(self, found: results.SessionSaved, marks: results.Marks) -> list[str]:
         return []
 
     # Chat commands and screens
@@ -314,7 +301,7 @@ class Layout:
 
     # Hooks of the system's own
 
-    def find_client_hooks(self, setup: Setup) -> list[ClientHooks]:
+    def find_client_hooks(self, setup: Setup) -> list[results.ClientHooks]:
         return []
 
     def is_client_hook(self, command: str) -> bool:

@@ -72,7 +72,8 @@ def _ask_for_more(workspace: Workspace, given: Arguments, can_ask: bool) -> Choo
 def _find_run(workspace: Workspace, order: Order) -> Run | None:
     if workspace.exists and not workspace.is_off:
         catch_up(workspace)
-    return find_chat_run(workspace, order)
+    with readable(workspace, noted=False) as found:
+        return find_chat_run(found, order)
 
 
 @verb(
@@ -199,7 +200,7 @@ def _run(run: Run) -> Lines:
     for decision in run.standing_decisions[-TASKS:]:
         yield f"Decided: {decision.id}  {one_line(decision.text, 120)}"
     if run.actions:
-        yield f"Last action: {one_line(run.actions[-1].text, 160)}"
+        yield f"Last action: {one_line(run.actions[-1].headline, 160)}"
 
 
 def _pause(workspace: Workspace, order: Order) -> Lines:

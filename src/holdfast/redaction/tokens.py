@@ -44,7 +44,7 @@ class Prefixes:
                 for prefix in map(str.encode, prefixes.split()):
                     self._tails[prefix].append((tail, test))
         names = sorted(self._tails, key=lambda name: (-len(name), name))
-        escaped = ("".join(f"\\x{byte:02x}" for byte in name) for name in names)
+        escaped = (r"\x" + name.hex(" ").replace(" ", r"\x") for name in names)
         self._regex = compiled(rf"{EDGE}(?:{'|'.join(escaped)})", captures=False)
         self._shorter: dict[bytes, tuple[bytes, ...]] = {}  # the result of `_names` for each prefix
 

@@ -186,6 +186,7 @@ def test_sessions_lists_those_that_can_be_resumed_and_then_all_others(team: Team
     assert text.count("completed") == 2
 
 
+@pytest.mark.defect("the screen of sessions proposed the last six characters of an id, `*resume:on-001`, as an id")
 def test_an_example_on_the_screen_is_an_id_that_can_be_typed(team: Team) -> None:
     demonstration(team.root)
     text = holdfast.command(team.project, "*sessions").text

@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused
-from holdfast.core.model import Cause, Process, Status
+from holdfast.core.model import Cause, Draft, Process, Status
 from holdfast.core.recovery import cause_of, options, recommended
 from holdfast.layouts.goteam import screens
 from holdfast.project.workspace import Workspace
@@ -65,6 +65,24 @@ def test_g5_it_was_interrupted_when_it_last_did_something(team: Team) -> None:
     with team.project.reading() as journal:
         last = journal.get_run(run).actions[-1].time
     assert team.read("recovery.json", run)["interrupted_at"] == f"{last:%Y-%m-%dT%H:%M:%SZ}"
+
+
+@pytest.mark.defect("a Go Team session was said to be interrupted before its last checkpoint or its last prompt")
+@pytest.mark.parametrize("last", ["prompt", "checkpoint"])
+def test_g5_it_was_not_interrupted_before_its_last_prompt_or_checkpoint(team: Team, last: str) -> None:
+    with a_process() as child:
+        run = team.begin(pid=child.pid, agent="robot").id
+        holdfast.action(team.project, "Writing half.go")
+        team.work("init")
+        if last == "prompt":
+            with team.project.writing() as journal:
+                journal.append(run, Draft("prompt.given", {"text": "go on", "key": ""}))
+        kill(child)
+    holdfast.sweep(team.project)
+    with team.project.reading() as journal:
+        found = journal.get_run(run)
+    times = {"checkpoint": found.standing.kept[-1].time, "prompt": found.prompts[-1].time if found.prompts else None}
+    assert team.read("recovery.json", run)["interrupted_at"] == f"{times[last]:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def test_g31_the_discovery_of_a_dead_run_takes_a_checkpoint_first(team: Team) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ REFUSED = re.compile(  # prefixes of the result of a tool call that the client d
     r"Permission (?:to \w+|for this) .*has been denied|\[Request interrupted by user|\[Tool call skipped: ",
     re.DOTALL,
 )
+WRITTEN, BETWEEN = timedelta(seconds=1), 0.05  # after a hook call: until the transcript is written, between two looks
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 TELLING = (  # inputs of tools: the first that a call has is its summary
     *("command", "file_path", "notebook_path", "pattern", "url", "query"),
@@ -43,6 +46,8 @@ TELLING = (  # inputs of tools: the first that a call has is its summary
 def read_call(call: Call) -> Reading:
     payload = object_of(call.payload)
     event = text_of(payload, "hook_event_name") or call.event
+    if event == "PostToolBatch":
+        _await_outcomes(payload, call.time)
     told, kept = tell(event, payload), {"agent": call.agent, "event": event, "call": call.payload}
     drafts = [
         Draft(kind, body, id=call.event_id(number), time=call.time, agent=call.agent)
@@ -77,8 +82,8 @@ def _prompt(payload: Body) -> Told:
         yield "subagent.told", {"text": _between(text, "summary"), "result": _between(text, "result")[:REPLY]}
     elif not text.strip():
         return
-    elif chat_commands.parse(text):
-        yield "command.typed", {"text": text}
+    elif order := chat_commands.parse(text):
+        yield "command.typed", {"text": chat_commands.written(order)}  # the client may have put earlier ones before it
     else:
         yield "prompt.given", {"text": text, "key": text_of(payload, "prompt_id")}
 
@@ -102,20 +107,34 @@ def _done(payload: Body, done: Body) -> Body:
 
 def _batch(payload: Body) -> Told:
     """A batch of tool calls, executed, refused or failed: for each it has only the text that the model received."""
+    for done in _calls(payload):
+        body = _done(payload, done)
+        refused = _refused(_action(payload, done), body["outcome"])
+        yield "action.taken", refused if refused and not _outcome(payload, done) else body
+
+
+def _await_outcomes(payload: Body, told: datetime) -> None:
+    """Wait until the transcript has the results that resemble refusals: the client writes it after it called the hook.
+
+    Only for a call that was made just now, so that all calls of an inbox together wait no longer than one.
+    """
+    for done in _calls(payload):
+        if REFUSED.match(_done(payload, done)["outcome"]) and os.path.exists(text_of(payload, "transcript_path")):
+            while _outcome(payload, done) is None and timedelta() <= datetime.now(UTC) - told < WRITTEN:
+                time.sleep(BETWEEN)
+
+
+def _calls(payload: Body) -> Iterator[Body]:
     calls = payload.get("tool_calls")
-    for done in calls if isinstance(calls, list) else [payload]:
-        if isinstance(done, dict):
-            body = _done(payload, done)
-            refused = _refused(_action(payload, done), body["outcome"])
-            yield "action.taken", refused if refused and not _was_carried_out(payload, done) else body
+    return (done for done in (calls if isinstance(calls, list) else [payload]) if isinstance(done, dict))
 
 
-def _was_carried_out(payload: Body, done: Body) -> bool:
+def _outcome(payload: Body, done: Body) -> bool | None:
     """True if the transcript shows no error for a tool call, so that its output only resembles a refusal."""
     path, subagent = text_of(payload, "transcript_path"), text_of(payload, "agent_id")
     if not os.path.isabs(path) or not path.endswith(ENDING) or (subagent and not ids.is_safe(subagent)):
-        return False
-    return transcript.find_outcome(Path(path), subagent, text_of(done, "tool_use_id")) is True
+        return None
+    return transcript.find_outcome(Path(path), subagent, text_of(done, "tool_use_id"))
 
 
 def _refused(body: Body, answer: str) -> Body | None:

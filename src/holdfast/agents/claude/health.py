@@ -93,9 +93,7 @@ def _calls(workspace: Workspace, levels: list[Level], last: datetime | None, all
 
 
 def _init(level: Level) -> list[str]:
-    """The command that installs our hooks into the settings of a level, or replaces them."""
-    there = f"cd {shlex.quote(path_text(level.elsewhere))} && " if level.elsewhere else ""
-    return [f"`{there}holdfast init --scope {level.name}`"]
+    return [f"`{installed.init_command(level)}`"]
 
 
 def _no_hooks(workspace: Workspace, last: datetime | None) -> Check:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,7 +129,13 @@ def _places_read(setup: Setup) -> list[tuple[str, Place, Path | None]]:
 
 def find_silence(workspace: Workspace) -> Silence | None:
     """Detect hooks that `init` installed and that no longer run."""
-    return find_removal(workspace) or _find_off_switch(workspace)
+    removed = find_removal(workspace)
+    if removed is not None:
+        return removed
+    found = levels(setup_of(workspace))
+    if not is_called(found, workspace.environ):
+        return None
+    return _find_off_switch(found) or _find_lost_program(found, workspace.environ)
 
 
 def find_removal(workspace: Workspace) -> Silence | None:
@@ -141,14 +149,40 @@ def find_removal(workspace: Workspace) -> Silence | None:
     return Silence(f"the hooks were removed from {path_text(path)} (perhaps by `git clean -fdx`)", hints)
 
 
-def _find_off_switch(workspace: Workspace) -> Silence | None:
+def _find_off_switch(found: list[Level]) -> Silence | None:
     """Detect the setting that turns off all hooks, including ours."""
-    found = levels(setup_of(workspace))
     switch = find_switch(found)
-    if switch is None or not is_called(found, workspace.environ):
+    if switch is None:
         return None
     place = path_text(switch.path)
     return Silence(f"`{OFF}` in {place} turns all hooks off", [f"remove `{OFF}` from {place}"])
+
+
+def _find_lost_program(found: list[Level], environ: Mapping[str, str]) -> Silence | None:
+    """Detect hooks whose interpreter or script is gone, as after a move of its virtual environment.
+
+    A hook is silent without them, so only this line tells that nothing is recorded.
+    """
+    if find_plugin(found, environ) is not None:
+        return None
+    lost: list[tuple[Level, str]] = []
+    for level in found:
+        for handler in chain.from_iterable(settings_file.called(level.settings).values()):
+            python, scripts = files_of(handler) or ("", [])
+            exact = filter(os.path.isabs, (python, *scripts))
+            gone = next((name for name in exact if not os.path.exists(name)), None)
+            if gone is None:  # a hook that runs, or that the client finds through PATH
+                return None
+            lost.append((level, gone))
+    level, gone = lost[0]
+    about = f"the hooks in {path_text(level.path)} need {sound_text(gone)}, which no longer exists"
+    return Silence(about, [f"`{init_command(level)}` installs them again"])
+
+
+def init_command(level: Level) -> str:
+    """The command that installs our hooks into the settings of a level, or replaces them."""
+    there = f"cd {shlex.quote(path_text(level.elsewhere))} && " if level.elsewhere else ""
+    return f"{there}holdfast init --scope {level.name}"
 
 
 def find_switch(found: list[Level]) -> Level | None:

@@ -18,8 +18,7 @@ MEMBERS = {
     "workflows": "executable_files find_executable",
     "repair": "damages repair",
     "files": "find_active has_state own_id",
-    "follow": "begin_session end_session",
-    "sessions": "find_session_run load_session save_session",
+    "sessions": "begin_session end_session find_session_run load_session save_session",
     "screens": "load_screen save_screen",
     "client_hooks": "find_client_hooks find_notice find_plugin_hint health is_client_hook",
 }

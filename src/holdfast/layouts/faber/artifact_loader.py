@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -17,30 +18,27 @@ from holdfast.layouts.faber import schema
 from holdfast.layouts.faber.artifact_rules import Choice, Declared
 from holdfast.layouts.faber.files import Target
 from holdfast.layouts.faber.screens import LEFT_OUT, LOADED, MISSING, NOT_RUN, SKIPPED, ArtifactReport
-from holdfast.layouts.faber.workflows import find_executable, plugin_root
+from holdfast.layouts.faber.workflows import find_executable, plugin_of
+from holdfast.layouts.results import LoadRequest
+from holdfast.project.artifacts import protocol as sources
 from holdfast.project.artifacts.command import IN_A_HOOK, permit
-from holdfast.project.artifacts.protocol import (
-    COMMANDS,
-    PATHS,
-    SUMMARY,
-    Loaded,
-    Source,
-    Unloadable,
-    Wanted,
-    find_source,
-)
 from holdfast.project.trust import judge
 from holdfast.project.workspace import Workspace
 
 KILOBYTE = 1024
 PLUGIN = "plugins/faber/"
 COPIED = ("id", "kind", "required", "path", "path_from_state", "command", "condition")
+TO_FIND = (
+    "Check if path is correct in workflow config",
+    "Check if artifact was created in earlier phase",
+    "Run the phase that creates this artifact",
+)
 HEADINGS, KEYS, LINES, WIDTH = 20, 30, 5, 160
 HEADING = re.compile(r"^#{1,4} .+$", re.MULTILINE)
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?|[{}\[\]]|"', re.DOTALL)  # of JSON; a lone quote is never closed
 
 
-class Unset(Unloadable):
+class Unset(sources.Unloadable):
     """A value that the state does not have yet: an optional artifact without it is not worth a warning."""
 
 
@@ -50,29 +48,26 @@ class Loader:
         workspace: Workspace,
         target: Target,
         warnings: list[str],
-        each: int = 0,
-        definitions: tuple[Path, ...] = (),
-        runs: bool = True,
+        request: LoadRequest,
+        definitions: tuple[Path, ...],
     ) -> None:
         self.workspace = workspace
         self.target = target
         self.warnings = warnings
-        self.used = 0
-        self.each = each
+        self.request = request
         self.definitions = definitions  # the files of the workflow
-        self.runs = runs  # whether allowed commands are run
-        settings = workspace.settings
-        self.large = settings.whole("artifact.warn") * KILOBYTE
-        self.limit = settings.whole("artifact.limit") * KILOBYTE
-        self.plugin = plugin_root(workspace.environ, str(settings.values["faber.plugin_root"].value))
+        self.used = 0
+        self.large = workspace.settings.whole("artifact.warn") * KILOBYTE
+        self.limit = workspace.settings.whole("artifact.limit") * KILOBYTE
+        self.plugin = plugin_of(workspace)
         self.values = schema.placeholders(target.state, target.run, workspace.root)
 
-    def look(self, choice: Choice, budget: int) -> ArtifactReport:
+    def look(self, choice: Choice) -> ArtifactReport:
         """Report what a load would find."""
         report, wanted = _reported(choice), None
         try:
             wanted = self._wanted(choice.artifact)
-        except Unloadable as error:
+        except sources.Unloadable as error:
             report.exists, report.why = False, report.why or error.why
         else:
             source = _source(choice)
@@ -83,44 +78,46 @@ class Loader:
             if found.exists and _is_summarised(choice.artifact):
                 try:
                     report.size = len(self._summary(report.kind, source.load(wanted)).encode())
-                except Unloadable as error:
+                except sources.Unloadable as error:
                     report.exists, report.why = not error.missing, error.why
         if choice.load:
-            self._foresee(report, budget, wanted)
+            self._foresee(report, wanted)
         return report
 
-    def _summary(self, kind: str, loaded: Loaded) -> str:
+    def _summary(self, kind: str, loaded: sources.Loaded) -> str:
         """Summarize a long text. Secrets are masked first: half of one is not recognized."""
         text: str = self.workspace.hide(loaded.text)  # safeguard: hide-summarised-artifact
         short = summary(kind, text, None if loaded.whole else loaded.size)
         return text if loaded.whole and len(text) <= len(short) else short
 
-    def _absolute(self, wanted: Wanted, shown: str) -> str | None:
+    def _absolute(self, wanted: sources.Wanted, shown: str) -> str | None:
         """The absolute form of a path, which may be in the project or in FABER's plugin."""
         if wanted.path is None or not shown:
             return shown or None
         return os.path.join(path_text(wanted.root), shown)
 
-    def _foresee(self, report: ArtifactReport, budget: int, wanted: Wanted | None) -> None:
+    def _foresee(self, report: ArtifactReport, wanted: sources.Wanted | None) -> None:
         size = report.size or 0
         if not report.exists:
             report.outcome = MISSING
-        elif report.kind in COMMANDS and wanted is not None and not wanted.words:
+        elif report.kind in sources.COMMANDS and wanted is not None and not wanted.words:
             report.outcome, report.why = NOT_RUN, wanted.why
         elif size > self.limit:
             report.outcome, report.why = LEFT_OUT, f"is larger than {self.limit:,} bytes"
-        elif not self._has_room(size, budget):
-            report.outcome, report.why = LEFT_OUT, _no_room(size, budget)
         else:
-            report.outcome = LOADED
+            self._make_room(report, size)
 
-    def _has_room(self, size: int, budget: int) -> bool:
-        if self.used + size + self.each > budget:
+    def _make_room(self, report: ArtifactReport, size: int) -> bool:
+        """Let an artifact be loaded if it fits into what is left of the budget."""
+        budget, needed = self.request.budget, size + self.request.each
+        if self.used + needed > budget:
+            report.outcome, report.why = LEFT_OUT, f"its {size:,} bytes do not fit into what is left of {budget:,}"
             return False
-        self.used += size + self.each
+        self.used += needed
+        report.outcome = LOADED
         return True
 
-    def load(self, choice: Choice, budget: int) -> ArtifactReport:
+    def load(self, choice: Choice) -> ArtifactReport:
         report = _reported(choice)
         if not choice.load:
             return report
@@ -129,7 +126,7 @@ class Loader:
             wanted = self._wanted(artifact)
             report.resolved = wanted.path or wanted.command
             loaded = _source(choice).load(wanted)
-        except Unloadable as error:
+        except sources.Unloadable as error:
             return self._missing(report, error)
         if not loaded.ran:
             self._refuse_required(report, wanted)
@@ -141,9 +138,9 @@ class Loader:
             loaded.text = self.workspace.hide(loaded.text)  # safeguard: hide-loaded-artifact
         if wanted.root != self.workspace.root:
             loaded.source = self._absolute(wanted, loaded.source) or ""
-        return self._take(report, loaded, budget)
+        return self._take(report, loaded)
 
-    def _refuse_required(self, report: ArtifactReport, wanted: Wanted) -> None:
+    def _refuse_required(self, report: ArtifactReport, wanted: sources.Wanted) -> None:
         """Refuse a load without a required command's output. A hook leaves an allowed command to the model."""
         if not report.required or wanted.why == IN_A_HOOK:
             return
@@ -158,15 +155,14 @@ class Loader:
             ],
         )
 
-    def _take(self, report: ArtifactReport, loaded: Loaded, budget: int) -> ArtifactReport:
+    def _take(self, report: ArtifactReport, loaded: sources.Loaded) -> ArtifactReport:
         report.resolved, report.size, report.exists = loaded.source, loaded.size, True
         report.changed = loaded.changed
         self.warnings += [f"{report.id}: {note}" for note in loaded.notes]
         if not loaded.ran:
             report.outcome, report.content = NOT_RUN, loaded.text
             return report
-        if not self._has_room(loaded.size, budget):
-            report.outcome, report.why = LEFT_OUT, _no_room(loaded.size, budget)
+        if not self._make_room(report, loaded.size):
             report.content = summary(report.kind, loaded.text)
             return report
         if loaded.size > self.large:
@@ -175,10 +171,10 @@ class Loader:
                 f"Large artifact detected\nArtifact: {report.id}\nSize: {megabytes} MB\n\n"
                 'Consider using load_strategy: "summary" for large files.'
             )
-        report.outcome, report.content = LOADED, loaded.text
+        report.content = loaded.text
         return report
 
-    def _missing(self, report: ArtifactReport, error: Unloadable) -> ArtifactReport:
+    def _missing(self, report: ArtifactReport, error: sources.Unloadable) -> ArtifactReport:
         where = report.resolved or report.path or report.path_from_state or report.command or "none"
         is_plugin = (report.path or "").startswith(PLUGIN) and error.missing
         if is_plugin:
@@ -195,7 +191,7 @@ class Loader:
             self.warnings.append(f"{_what(error)}\n{facts}\n\nWorkflow will continue without this artifact.")
         return report
 
-    def _wanted(self, artifact: Declared) -> Wanted:
+    def _wanted(self, artifact: Declared) -> sources.Wanted:
         """The request to a source, with its placeholders filled in; raises Unloadable."""
         given = artifact.path
         if artifact.path_from_state is not None and artifact.path is None:
@@ -203,22 +199,24 @@ class Loader:
             if not isinstance(found, str) or not found.strip():
                 raise Unset(f"the state has no {one_line(artifact.path_from_state, 80)}", missing=True)
             given = found
-        text = given if artifact.kind in PATHS else artifact.command
+        text = given if artifact.kind in sources.PATHS else artifact.command
         if text is None:
-            raise Unloadable("it names neither a path nor a command", missing=True)
+            raise sources.Unloadable("it names neither a path nor a command", missing=True)
         filled = schema.fill(text, self.values)
         if filled is None:
             names = ", ".join(schema.unfilled(text, self.values))
-            raise Unloadable(f"the placeholder {one_line(names, 80)} has no value", missing=True)
-        wanted = Wanted(artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit)
-        if artifact.kind in PATHS:
+            raise sources.Unloadable(f"the placeholder {one_line(names, 80)} has no value", missing=True)
+        wanted = sources.Wanted(
+            artifact.id, artifact.kind, self.workspace.root, strategy=artifact.strategy, limit=self.limit
+        )
+        if artifact.kind in sources.PATHS:
             wanted.root, wanted.path = self._at_home(filled)
         else:
             wanted.command = filled
-        if artifact.kind in COMMANDS:
+        if artifact.kind in sources.COMMANDS:
             verdict = judge(self.workspace, map(find_executable, self.definitions), text, self.values)
             how = f"`holdfast session-load --artifacts {shlex.quote(wanted.id)}` runs it"
-            permit(wanted, verdict, self.workspace, runs=self.runs, how=how)
+            permit(wanted, verdict, self.workspace, runs=self.request.runs, how=how)
         return wanted
 
     def _at_home(self, path: str) -> tuple[Path, str]:
@@ -239,52 +237,36 @@ def _reported(choice: Choice) -> ArtifactReport:
     return ArtifactReport(**same, description=declared.about, outcome=outcome, why=choice.why)
 
 
-def _source(choice: Choice) -> Source:
-    source = find_source(choice.artifact.kind)
+def _source(choice: Choice) -> sources.Source:
+    source = sources.find_source(choice.artifact.kind)
     assert source is not None
     return source
 
 
 def _is_summarised(artifact: Declared) -> bool:
-    return artifact.strategy == SUMMARY and artifact.kind != "directory"  # its source does that itself
+    return artifact.strategy == sources.SUMMARY and artifact.kind != "directory"  # its source does that itself
 
 
-def _what(error: Unloadable) -> str:
+def _what(error: sources.Unloadable) -> str:
     if error.size is not None:
         return "Large artifact was left out"
     return "Optional artifact not found" if error.missing else "Optional artifact cannot be loaded"
 
 
 def _place(report: ArtifactReport) -> str:
-    return "Path" if report.kind in PATHS else "Command"
+    return "Path" if report.kind in sources.PATHS else "Command"
 
 
-def _no_room(size: int, budget: int) -> str:
-    return f"its {size:,} bytes do not fit into what is left of {budget:,}"
-
-
-def _required(report: ArtifactReport, where: str, error: Unloadable) -> WorkflowError:
+def _required(report: ArtifactReport, where: str, error: sources.Unloadable) -> WorkflowError:
+    facts = [("Artifact", report.id), (_place(report), where)]
     if error.size is not None:
-        facts = [("Artifact", report.id), (_place(report), where), ("Size", f"{error.size:,} bytes")]
-        kilobytes = -(-error.size // KILOBYTE)
-        steps = [
-            'Use load_strategy: "summary" in the workflow config',
-            f"`holdfast config set artifact.limit {kilobytes}`",
-        ]
-        if report.kind not in PATHS:  # the length of a command's output is not known
-            steps = ["`holdfast config set artifact.limit KILOBYTES`"]
-        return WorkflowError("Required artifact is too large", facts, steps)
+        steps = ["`holdfast config set artifact.limit KILOBYTES`"]  # the length of a command's output is not known
+        if report.kind in sources.PATHS:
+            limit = f"`holdfast config set artifact.limit {-(-error.size // KILOBYTE)}`"
+            steps = ['Use load_strategy: "summary" in the workflow config', limit]
+        return WorkflowError("Required artifact is too large", [*facts, ("Size", f"{error.size:,} bytes")], steps)
     message = "Required artifact not found" if error.missing else "Required artifact cannot be loaded"
-    return WorkflowError(
-        message,
-        [("Artifact", report.id), (_place(report), where), ("Error", error.why)],
-        [
-            *([error.hint] if error.hint else []),
-            "Check if path is correct in workflow config",
-            "Check if artifact was created in earlier phase",
-            "Run the phase that creates this artifact",
-        ],
-    )
+    return WorkflowError(message, [*facts, ("Error", error.why)], [*([error.hint] if error.hint else []), *TO_FIND])
 
 
 def summary(kind: str, text: str, size: int | None = None) -> str:
@@ -327,15 +309,9 @@ def _members(text: str) -> Iterator[str]:
         if string is not None:
             if depth == 1 and colon and string not in known:
                 known.add(string)
-                yield from _decoded(string)
+                with contextlib.suppress(msgspec.MsgspecError, ValueError):
+                    yield msgspec.json.decode(string, type=str)
         elif (depth == 0 and token[0] != "{") or token[0] == '"':
             return
         else:
             depth += 1 if token[0] in "{[" else -1
-
-
-def _decoded(string: str) -> list[str]:
-    try:
-        return [msgspec.json.decode(string, type=str)]
-    except (msgspec.MsgspecError, ValueError):
-        return []

@@ -5,15 +5,15 @@ Malformed declarations are skipped with a warning. A dry run and a load choose b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 from msgspec import Struct
 
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, sound_text
 from holdfast.layouts.faber.session_records import BEGINNING, CUT, State
+from holdfast.layouts.json_file import object_of
 from holdfast.project.artifacts.protocol import KINDS
 
 ALWAYS, CONDITIONAL = "always_load", "conditional_load"
@@ -77,29 +77,20 @@ class Asked(Struct, frozen=True):
 
 def read_declared(block: State, warnings: list[str]) -> list[Declared]:
     """List the artifacts of a workflow's block in order; the first declaration of an id counts."""
+    phases = object_of(block.get("phase_specific"))
+    lists: list[tuple[str, str | None, object]] = [(name, None, block.get(name)) for name in (ALWAYS, CONDITIONAL)]
+    lists += [(f"phase_specific.{phase}", phase, items) for phase, items in phases.items()]
     found: dict[str, Declared] = {}
-    for item, phase in _items(block, warnings):
-        artifact = _read(item, phase, warnings)
-        if artifact is None:
-            continue
-        if artifact.id in found:
-            warnings.append(f"the artifact {artifact.id} is declared twice; the first declaration counts")
-        found.setdefault(artifact.id, artifact)
+    for name, phase, items in lists:
+        if items is not None and not isinstance(items, list):
+            warnings.append(f"{one_line(name, 60)} of the workflow is not a list; it is passed over")
+        for item in items if isinstance(items, list) else ():
+            artifact = _read(item, phase, warnings)
+            if artifact is not None and artifact.id in found:
+                warnings.append(f"the artifact {artifact.id} is declared twice; the first declaration counts")
+            elif artifact is not None:
+                found[artifact.id] = artifact
     return list(found.values())
-
-
-def _items(block: State, warnings: list[str]) -> Iterator[tuple[Any, str | None]]:
-    for name in (ALWAYS, CONDITIONAL):
-        yield from ((item, None) for item in _listed(block.get(name), name, warnings))
-    phases = block.get("phase_specific")
-    for phase, items in phases.items() if isinstance(phases, dict) else ():
-        yield from ((item, phase) for item in _listed(items, f"phase_specific.{phase}", warnings))
-
-
-def _listed(value: object, name: str, warnings: list[str]) -> list[Any]:
-    if value is not None and not isinstance(value, list):
-        warnings.append(f"{one_line(name, 60)} of the workflow is not a list; it is passed over")
-    return value if isinstance(value, list) else []
 
 
 def _read(item: object, phase: str | None, warnings: list[str]) -> Declared | None:
@@ -145,13 +136,10 @@ def choose(
     """Choose the artifacts to load, with a reason for each of the others."""
     unknown = [id for id in asked.only if id not in {artifact.id for artifact in declared}]
     if unknown:
+        known = ", ".join(artifact.id for artifact in declared) or "none"
+        hints = ["Check the artifact ids in the workflow config", "`holdfast session-load --dry-run` lists them"]
         raise WorkflowError(
-            "Unknown artifact",
-            [
-                ("Artifact", one_line(", ".join(unknown), 200)),
-                ("Known", ", ".join(artifact.id for artifact in declared) or "none"),
-            ],
-            ["Check the artifact ids in the workflow config", "`holdfast session-load --dry-run` lists them"],
+            "Unknown artifact", [("Artifact", one_line(", ".join(unknown), 200)), ("Known", known)], hints
         )
     choices = []
     for artifact in declared:
@@ -188,15 +176,11 @@ def _holds(artifact: Declared, condition: str, state: State, warnings: list[str]
 def _is_triggered(artifact: Declared, asked: Asked) -> bool:
     if asked.trigger == BY_HAND or not artifact.triggers:
         return True
-    return any(wanted in artifact.triggers for wanted in _meant(asked))
-
-
-def _meant(asked: Asked) -> Iterable[str]:
-    if asked.trigger == CUT:  # a compacted context is as empty as a new one
-        return (CUT, BEGINNING)
-    if asked.trigger == "phase_start":
-        return (f"phase_start:{asked.phase}",)
-    return (asked.trigger,)
+    meant = {
+        CUT: (CUT, BEGINNING),  # a compacted context is as empty as a new one
+        "phase_start": (f"phase_start:{asked.phase}",),
+    }
+    return not set(artifact.triggers).isdisjoint(meant.get(asked.trigger, (asked.trigger,)))
 
 
 def _age(span: timedelta) -> str:

@@ -12,8 +12,9 @@ JavaScript: null, false, 0 and "" are false, everything else is true.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from holdfast.core.text import visible
@@ -37,6 +38,8 @@ STEP = re.compile(r"[\w$-]+")
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 NUMERIC = re.compile(r"\s*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 SPECIAL = {"n": "\n", "t": "\t", "r": "\r"}
+ORDERS = {"<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge}
+COMPARISONS = ("===", "!==", "==", "!=", *ORDERS)
 WORDS: dict[str, object] = {"null": None, "true": True, "false": False}
 HALF = {"=": "a single = compares nothing: write == or ===", "&": "write && for and", "|": "write || for or"}
 
@@ -102,12 +105,12 @@ class Reading:
 
     def comparison(self) -> object:
         left = self.value()
-        compare = COMPARISONS.get(self.token.text) if self.token.kind == "sign" else None
-        if compare is None:
+        if not self._compares():
             return left
-        self._advance()
-        result = compare(left, self.value())
-        if self.token.kind == "sign" and self.token.text in COMPARISONS:
+        sign = self.token.text
+        self.token = self._read()
+        result = compare(sign, left, self.value())
+        if self._compares():
             self.fail("two comparisons in a row: join them with &&, or put one in parentheses")
         return result
 
@@ -127,19 +130,22 @@ class Reading:
             return self._inside()
         if token.kind in ("end", "sign"):
             self.fail("a value was expected here")
-        self._advance()
+        self.token = self._read()
         if token.kind == "text":
             return ESCAPED.sub(lambda found: SPECIAL.get(found[1], found[1]), token.text[1:-1])
         if token.kind == "number":
             return number_in(token.text)
-        return WORDS[token.text] if token.text in WORDS else find_value(token.text, self.state)
+        if token.text in WORDS:
+            return WORDS[token.text]
+        steps: list[str] = STEP.findall(token.text)
+        return value_at(self.state, steps[1:] if steps[0] == "state" else steps)
 
     def _inside(self) -> object:
         opened = self.token
         self.depth += 1
         if self.depth > DEEPEST:
             self.fail(f"more than {DEEPEST} parentheses inside each other")
-        self._advance()
+        self.token = self._read()
         value = self.either()
         if self.token.kind == "end":
             raise NotACondition(opened.at, "this parenthesis is never closed")
@@ -148,14 +154,14 @@ class Reading:
         self.depth -= 1
         return value
 
+    def _compares(self) -> bool:
+        return self.token.kind == "sign" and self.token.text in COMPARISONS
+
     def _took(self, sign: str) -> bool:
         if self.token.kind != "sign" or self.token.text != sign:
             return False
-        self._advance()
-        return True
-
-    def _advance(self) -> None:
         self.token = self._read()
+        return True
 
     def _read(self) -> Token:
         found = TOKEN.match(self.text, self.next)
@@ -175,12 +181,6 @@ def _complaint(letter: str) -> str:
     return HALF.get(letter, "this character has no meaning in a condition")
 
 
-def find_value(path: str, state: Mapping[str, object]) -> object:
-    """The value at a path of a state, or None."""
-    steps: list[str] = STEP.findall(path)
-    return value_at(state, steps[1:] if steps[0] == "state" else steps)
-
-
 def is_true(value: object) -> bool:
     if isinstance(value, (list, Mapping)):
         return True
@@ -189,27 +189,22 @@ def is_true(value: object) -> bool:
 
 def number_in(value: object) -> float | int | None:
     """The number that a value is, or that a text spells; none for true and false."""
-    if isinstance(value, str):
-        return _number(value) if NUMERIC.fullmatch(value) else None
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _number(text: str) -> float | int:
+    if not isinstance(value, str):
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if not NUMERIC.fullmatch(value):
+        return None
     try:
-        return int(text)
+        return int(value)
     except ValueError:  # a fraction, or more digits than Python allows
-        return float(text)
+        return float(value)
 
 
 def same(one: object, other: object) -> bool:
     """`===`: of one type and equal. A list or an object equals only itself."""
-    if isinstance(one, bool) or isinstance(other, bool) or one is None or other is None:
+    if isinstance(one, bool) or isinstance(other, bool):
         return one is other
-    if isinstance(one, str) and isinstance(other, str):
-        return one == other
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return one == other
-    return one is other
+    is_plain = any(isinstance(one, kind) and isinstance(other, kind) for kind in (str, (int, float)))
+    return one == other if is_plain else one is other
 
 
 def equal(one: object, other: object) -> bool:
@@ -220,25 +215,12 @@ def equal(one: object, other: object) -> bool:
     return same(one, other) if first is None or second is None else first == second
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[object, object], bool]:
+def compare(sign: str, one: Any, other: Any) -> bool:
     """Compare texts as texts, and numbers, which a text may spell, as numbers. Other values have no order."""
-
-    def in_order(one: object, other: object) -> bool:
-        if isinstance(one, str) and isinstance(other, str):
-            return compare(one, other)
-        first, second = number_in(one), number_in(other)
-        return first is not None and second is not None and compare(first, second)
-
-    return in_order
-
-
-COMPARISONS: dict[str, Callable[[object, object], bool]] = {
-    "===": same,
-    "!==": lambda one, other: not same(one, other),
-    "==": equal,
-    "!=": lambda one, other: not equal(one, other),
-    "<": _ordered(lambda one, other: one < other),
-    ">": _ordered(lambda one, other: one > other),
-    "<=": _ordered(lambda one, other: one <= other),
-    ">=": _ordered(lambda one, other: one >= other),
-}
+    if sign in ("===", "!=="):
+        return same(one, other) == (sign == "===")
+    if sign in ("==", "!="):
+        return equal(one, other) == (sign == "==")
+    if not (isinstance(one, str) and isinstance(other, str)):
+        one, other = number_in(one), number_in(other)
+    return one is not None and other is not None and bool(ORDERS[sign](one, other))

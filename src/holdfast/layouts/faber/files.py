@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -24,21 +25,13 @@ from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.reconcile import claim, journal_id, keep_copy, record_state, remember
 from holdfast.layouts.faber.schema import Told
 from holdfast.layouts.faber.session_records import Book, Opening, State, record_ids
-from holdfast.layouts.json_file import (
-    Changed,
-    JsonFile,
-    Unreadable,
-    Version,
-    check_writable,
-    read_json,
-    with_members,
-    write_json,
-)
+from holdfast.layouts.json_file import Changed, JsonFile, Unreadable, Version, read_json, with_members
 from holdfast.layouts.memory import relative
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.git.repository import Repository
 
+T = TypeVar("T")
 ATTEMPTS = 3  # to write a file that another program writes too
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -58,6 +51,7 @@ def own_client(workspace: Workspace) -> Client:
 
 def make_opening(workspace: Workspace, target: Target, trigger: str, client: Client) -> Opening:
     now, letters = workspace.clock.now(), "".join(LETTERS[byte % len(LETTERS)] for byte in os.urandom(6))
+    system, commit = os.uname(), Repository(workspace.root).head().commit
     return Opening(
         now=now,
         id=f"claude-session-{now:%Y%m%d-%H%M%S}-{letters}",
@@ -65,7 +59,12 @@ def make_opening(workspace: Workspace, target: Target, trigger: str, client: Cli
         client=client.id,
         source=client.source,
         by_hook=client.by_hook,
-        environment=environment(workspace, client),
+        environment={
+            "hostname": system.nodename,
+            "platform": system.sysname.lower(),
+            "cwd": one_line(client.directory or os.getcwd(), 1_000),
+            "git_commit": commit[:7] if commit else None,
+        },
         worktree=path_text(workspace.root),
         phase=target.told.phase,
         step=target.told.step,
@@ -73,20 +72,15 @@ def make_opening(workspace: Workspace, target: Target, trigger: str, client: Cli
     )
 
 
-def environment(workspace: Workspace, client: Client) -> State:
-    system = os.uname()
-    commit = Repository(workspace.root).head().commit
-    return {
-        "hostname": system.nodename,
-        "platform": system.sysname.lower(),
-        "cwd": one_line(client.directory or os.getcwd(), 1_000),
-        "git_commit": commit[:7] if commit else None,
-    }
-
-
-def read_again(workspace: Workspace, target: Target, warnings: list[str]) -> Target:
-    warnings.append("The state file was changed while we worked; what was written there is kept")
-    return read_target(workspace, target.run)
+def until_written(workspace: Workspace, target: Target, warnings: list[str], write: Callable[[Target], T]) -> T:
+    """The result of a write. If another program has changed the file meanwhile, it is read and written again."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return write(target)
+        except Changed:
+            warnings.append("The state file was changed while we worked; what was written there is kept")
+            target = read_target(workspace, target.run, loads=True)
+    return write(target)
 
 
 def turned_back(workspace: Workspace, target: Target) -> tuple[str, list[str]] | None:
@@ -108,9 +102,9 @@ def put_state(
     """Write our members of the state, and record it in the journal. Return warnings."""
     file, changes = target.file, book.members(opening.now)
     try:
-        check_writable(file)
+        json_file.check_writable(file)
         data = with_members(file, changes)
-        warnings = write_json(file, data, lock_deadline=client.patience)
+        warnings = json_file.write_json(file, data, lock_deadline=client.patience)
     except Changed:
         raise
     except (Refused, Busy) as error:
@@ -159,9 +153,9 @@ class Target(Struct):
 
 
 def find_for_load(workspace: Workspace, run: str | None) -> Target:
-    active = schema.find_active(workspace.root) if run is None else schema.Active()
-    chosen = schema.check_run_id(run) if run is not None else active.run or _only_open(workspace)
-    target = read_target(workspace, chosen)
+    active, chosen = _chosen(workspace, run)
+    chosen = chosen or _only_open(workspace)
+    target = read_target(workspace, chosen, loads=True)
     missing = [name for name in REQUIRED if not isinstance(target.state.get(name), str) or not target.state[name]]
     if missing:
         raise WorkflowError(
@@ -175,22 +169,28 @@ def find_for_load(workspace: Workspace, run: str | None) -> Target:
     return target
 
 
-def find_for_save(workspace: Workspace, run: str | None, client: str | None) -> Target | None:
+def _chosen(workspace: Workspace, run: str | None) -> tuple[schema.Active, str | None]:
+    """The named run, or else the active one with the problems of its file."""
     active = schema.find_active(workspace.root) if run is None else schema.Active()
-    chosen = schema.check_run_id(run) if run is not None else active.run or _of_session(workspace, client)
+    return active, schema.check_run_id(run) if run is not None else active.run
+
+
+def find_for_save(workspace: Workspace, run: str | None, client: str | None) -> Target | None:
+    active, chosen = _chosen(workspace, run)
+    chosen = chosen or _of_session(workspace, client)
     if chosen is None:
         return None
-    target = read_target(workspace, chosen, saves=True)
+    target = read_target(workspace, chosen, loads=False)
     target.warnings += active.warnings
     return target
 
 
-def read_target(workspace: Workspace, run: str, *, saves: bool = False) -> Target:
-    """Read the state of a run; the errors are those of the document for loading, or for saving."""
+def read_target(workspace: Workspace, run: str, *, loads: bool) -> Target:
+    """Read the state of a run, or raise the error that FABER's documents have for a load or a save."""
     path = schema.find_state(workspace.root, run)
     if path is None:
         expected = relative(workspace, schema.state_candidates(workspace.root, run)[0])
-        if not saves:
+        if loads:
             steps = ["List active runs: `holdfast runs`", "Start new run: /fractary-faber:workflow-run <work-id>"]
             raise WorkflowError("Run not found", [("Run ID", run), ("Path", expected)], steps)
         steps = ["Verify run ID is correct", "Check if workflow was started", "List available runs: `holdfast runs`"]
@@ -201,25 +201,16 @@ def read_target(workspace: Workspace, run: str, *, saves: bool = False) -> Targe
         facts = [("Path", relative(workspace, path)), ("Error", error.why)]
         if error.is_denied:
             raise WorkflowError("No permission to read the state file", facts, [error.remedy("")]) from error
-        damaged = "Cannot parse state file" if saves else "Cannot read state file"
-        raise WorkflowError(damaged, facts, _backup_steps(workspace, run, path)) from error
+        message = f"Cannot {'read' if loads else 'parse'} state file"
+        raise WorkflowError(message, facts, _backup_steps(workspace, run, path)) from error
     named = file.value.get("run_id")
-    if isinstance(named, str) and named and not _leads_to(workspace, named, path):
-        told = one_line(named, 200)
+    if isinstance(named, str) and named and schema.find_any(workspace.root, named) != path:
         raise WorkflowError(
             "Run ID does not match the state file",
-            [("Run ID", run), ("In the file", told), ("Path", relative(workspace, path))],
+            [("Run ID", run), ("In the file", one_line(named, 200)), ("Path", relative(workspace, path))],
             ["List the runs: `holdfast runs --layout faber`", "Check the active-run file"],
         )
     return Target(run, file, schema.tell(file.value, run))
-
-
-def _leads_to(workspace: Workspace, named: str, path: Path) -> bool:
-    """Return whether an id, in any of its spellings, is that of a state file."""
-    try:
-        return schema.find_state(workspace.root, named) == path
-    except WorkflowError:
-        return False
 
 
 def is_of(run: str, state: State) -> bool:

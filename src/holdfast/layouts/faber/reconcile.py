@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.external import TOLD
 from holdfast.core.model import Body, Draft, Run
-from holdfast.core.text import parse_time, path_text
+from holdfast.core.text import path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts import memory
 from holdfast.layouts.faber import NAME, schema
 from holdfast.layouts.faber.session_records import record_ids
 from holdfast.layouts.json_file import JsonFile, Unreadable, Version, read_json
-from holdfast.layouts.memory import digest, relative
+from holdfast.layouts.memory import digest, not_later, relative
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
 from holdfast.system.shared_files import Generations
@@ -66,7 +65,7 @@ def record_state(workspace: Workspace, journal: Journal, run_id: str, file: Vers
     run = journal.find_run(id)
     body = body_of(workspace, run_id, file)
     if run is None:
-        time = _told_at(workspace, file)
+        time = not_later(file.value.get("updated_at"), now := workspace.clock.now()) or now
         start = {"goal": body["goal"], "layout": NAME, "worktree": workspace.worktree, "unasked": True}
         run = journal.start(id, Draft("run.started", {**start, "directory": path_text(workspace.root)}, time=time))
         journal.append(id, Draft(TOLD, body, time=time))
@@ -84,13 +83,8 @@ def body_of(workspace: Workspace, run_id: str, file: Version) -> Body:
     return {
         "path": relative(workspace, file.path),
         "digest": digest(file.data),
-        "status": told.status,
-        "word": told.word,
-        "phase": told.phase,
-        "step": told.step,
+        **structs.asdict(told),
         "phases": [list(pair) for pair in told.phases],
-        "goal": told.goal,
-        "workflow": told.workflow,
         "sessions": record_ids(file.value),
     }
 
@@ -142,13 +136,6 @@ def _read(workspace: Workspace, run: str, path: Path, active: str | None) -> Jso
             way_out = error.remedy(f"`holdfast repair {shlex.quote(run)}` puts the best copy back")
             workspace.warn(f"{name} cannot be read: {error.why}; {way_out}")
         return None
-
-
-def _told_at(workspace: Workspace, file: Version) -> datetime:
-    """The last update according to the file, unless that is in the future."""
-    now = workspace.clock.now()
-    found = parse_time(file.value.get("updated_at"))
-    return found if found and found < now else now
 
 
 def _load(workspace: Workspace) -> Seen:

@@ -135,18 +135,10 @@ def _put_back(workspace: Workspace, run: str, path: Path, best: Copy, known: Run
 
 
 def _missed(known: Run | None, told: schema.Told) -> list[str]:
-    owned = known.owned if known else None
-    if owned is None or known is None:
+    if known is None or (owned := known.owned) is None:
         return []
-    lost = []
-    for noun, then, now in (
-        ("status", owned.word, told.word),
-        ("phase", owned.phase, told.phase),
-        ("step", owned.step, told.step),
-    ):
-        if then and then != now:
-            lost.append(f"{noun} {then}: it says {now or 'none'}")
-    return lost
+    facts = (("status", owned.word, told.word), ("phase", owned.phase, told.phase), ("step", owned.step, told.step))
+    return [f"{noun} {then}: it says {now or 'none'}" for noun, then, now in facts if then and then != now]
 
 
 def _note(workspace: Workspace, run: str, file: JsonFile) -> None:

@@ -48,8 +48,8 @@ STATUSES = {
     "cancelled": Status.ABORTED,
 }
 TELLING = (
-    *("status", "current_phase", "current_step", "current_step_id", "phases", "phase_states", "updated_at"),
-    *("workflow_id", "workflow_name", "target", "work_id", "plan_id", "work_items"),
+    *("status", "current_phase", "current_step", "current_step_id", "phases", "phase_states"),
+    *("workflow_id", "workflow_name", "target", "work_id", "work_items"),
 )
 PHASE_NAMES = ("phase_name", "name", "phase", "id")
 PARTIAL = re.compile(r"\s*\(partial\)\s*\Z", re.IGNORECASE)
@@ -115,6 +115,14 @@ def find_state(root: Path, run_id: str) -> Path | None:
     candidates = state_candidates(root, check_run_id(run_id))
     # safeguard: linked-faber-state
     return next((path for path in candidates if _is_file(path) and _is_inside(path, _runs_of(root, path), root)), None)
+
+
+def find_any(root: Path, run_id: object) -> Path | None:
+    """Find the state file of an id as another program or a user wrote it, which may be none."""
+    try:
+        return find_state(root, run_id) if isinstance(run_id, str) else None
+    except WorkflowError:
+        return None
 
 
 def _is_file(path: Path) -> bool:
@@ -223,10 +231,6 @@ class Told(Struct):
     phases: list[tuple[str, str]]
     goal: str
     workflow: str | None
-    work_id: str | None
-    plan_id: str | None
-    run_suffix: str | None
-    updated: str | None
 
 
 def telling(state: dict[str, Any]) -> dict[str, Any]:
@@ -237,7 +241,6 @@ def telling(state: dict[str, Any]) -> dict[str, Any]:
 def tell(state: dict[str, Any], run_id: str) -> Told:
     word = _text(state.get("status"), 60)
     phase = _text(state.get("current_phase"))
-    values = _named_values(state, run_id)
     return Told(
         word=word,
         status=STATUSES.get((word or "").lower()),
@@ -246,10 +249,6 @@ def tell(state: dict[str, Any], run_id: str) -> Told:
         phases=_phases(state),
         goal=_goal(state) or one_line(run_id, GOAL_WIDTH),
         workflow=_text(state.get("workflow_id")) or _text(state.get("workflow_name")),
-        work_id=_text(values.get("work_id")),
-        plan_id=_text(values.get("plan_id")),
-        run_suffix=_text(values.get("run_suffix")),
-        updated=_text(state.get("updated_at"), 60),
     )
 
 
@@ -315,10 +314,6 @@ def value_at(value: object, steps: Iterable[str]) -> object | None:
 
 def placeholders(state: dict[str, Any], run_id: str, root: Path) -> dict[str, str]:
     """The placeholders that have a value."""
-    return _named_values(state, run_id) | {"run_id": run_id, "project_root": path_text(root)}
-
-
-def _named_values(state: dict[str, Any], run_id: str) -> dict[str, str]:
     plan, suffix = split_run_id(run_id) or (None, None)
     named = _plain(state.get("plan_id"))
     if named and run_id.startswith(named + SPLIT):
@@ -327,6 +322,8 @@ def _named_values(state: dict[str, Any], run_id: str) -> dict[str, str]:
         "plan_id": named or plan,
         "work_id": _plain(state.get("work_id")) or _plain(at(state, "work_items.0.work_id")),
         "run_suffix": suffix,
+        "run_id": run_id,
+        "project_root": path_text(root),
     }
     return {name: value for name, value in values.items() if value}
 

@@ -10,13 +10,7 @@ from holdfast.core.text import one_line, visible
 from holdfast.core.untrusted_text import age
 from holdfast.layouts import results
 from holdfast.layouts.faber import NAME
-from holdfast.layouts.results import (
-    DRAWN,
-    ArtifactReport as ArtifactReport,
-    Marks,
-    told_error as told_error,
-    told_warnings as told_warnings,
-)
+from holdfast.layouts.results import DRAWN, ArtifactReport as ArtifactReport, Marks
 
 TICKS = re.compile(r"`+")
 LOADED, SKIPPED, LEFT_OUT, MISSING, NOT_RUN = "loaded", "skipped", "left out", "missing", "not run"

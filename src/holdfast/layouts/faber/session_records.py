@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.core.model import text_of, texts_of
+from holdfast.core.model import int_of, text_of, texts_of
 from holdfast.core.text import one_line, parse_time, stamp
 from holdfast.layouts.json_file import object_of, objects_of
 
@@ -55,15 +55,10 @@ class Left(Struct):
     why: str = ""  # none, already, other, elsewhere
     reason: str | None = None  # of the end; null: nothing was changed
     origin: str = ""  # host and directory, if they are other ones
-    started: datetime | None = None
-    ended: datetime | None = None
+    seconds: float | None = None
     ended_text: str = ""
     phases: list[str] = []
     artifacts: list[str] = []
-
-    @property
-    def seconds(self) -> float | None:
-        return max(0.0, (self.ended - self.started).total_seconds()) if self.started and self.ended else None
 
 
 def record_ids(state: State) -> list[str]:
@@ -126,8 +121,7 @@ class Book:
 
     @property
     def reloads(self) -> int:
-        count = self.context.get("reload_count")
-        return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < MOST else 0
+        return int_of(self.context.get("reload_count"), 0, MOST - 1) or 0
 
     def _in_context(self) -> Iterable[tuple[str, datetime]]:
         found = self.context.get("artifacts_in_context")
@@ -162,15 +156,20 @@ class Book:
 
     def _close(self, record: State, reason: str, opening: Opening) -> None:
         """Close a record that was left open. Its end, if unknown, is the last sign of life."""
-        if reason == COMPACTION:
-            record["ended_at"] = stamp(opening.now)
-            self._compacted(opening)
-        else:
-            record["ended_at"] = stamp(self._last_sign(record, opening.now))
+        if reason != COMPACTION:
             record["ended_at_inferred"] = True
+        ended = opening.now if reason == COMPACTION else self._last_sign(record, opening.now)
+        self._end(record, reason, opening, ended)
+
+    def _end(self, record: State, reason: str, opening: Opening, ended: datetime) -> None:
+        record["ended_at"] = stamp(ended)
         record.setdefault("started_at", self._begun() or record["ended_at"])
         record["end_reason"] = reason
         record["phases_completed"] = self._newly(opening.completed, record)
+        if reason == COMPACTION:
+            self._compacted(opening)
+        self.sessions["current_session_id"] = None
+        self._count()
 
     def _last_sign(self, record: State, now: datetime) -> datetime:
         mine = set(texts_of(record.get("artifacts_loaded")))
@@ -219,26 +218,18 @@ class Book:
             return Left(_shown(id), "other")
         if is_elsewhere:
             return self._leave_behind(record, opening)
-        record.setdefault("started_at", self._begun() or stamp(opening.now))
-        record["ended_at"] = stamp(opening.now)
-        record["end_reason"] = reason
-        record["phases_completed"] = self._newly(opening.completed, record)
+        self._end(record, reason, opening, opening.now)
         record["artifacts_loaded"] = self._loaded_in(record)
-        found = record.get("environment")
-        record["environment"] = {**opening.environment, **(found if isinstance(found, dict) else {})}
+        record["environment"] = {**opening.environment, **object_of(record.get("environment"))}
         if raw:
             record["agent_end_reason"] = raw
             self.sessions["last_session_end"] = stamp(opening.now)
             self.sessions["last_session_end_reason"] = raw
-        if reason == COMPACTION:
-            self._compacted(opening)
-        self.sessions["current_session_id"] = None
-        self._count()
+        started = parse_time(record["started_at"])
         return Left(
             _shown(id),
             reason=reason,
-            started=parse_time(record["started_at"]),
-            ended=opening.now,
+            seconds=max(0.0, (opening.now - started).total_seconds()) if started else None,
             ended_text=record["ended_at"],
             phases=record["phases_completed"],
             artifacts=[_shown(artifact) for artifact in record["artifacts_loaded"]],
@@ -247,8 +238,6 @@ class Book:
     def _leave_behind(self, record: State, opening: Opening) -> Left:
         """Close a record of another host or worktree as interrupted: its end was not seen here."""
         self._close(record, INTERRUPTED, opening)
-        self.sessions["current_session_id"] = None
-        self._count()
         origin, ended = described(record.get("environment")), _shown(record["ended_at"])
         return Left(_shown(record["session_id"]), "elsewhere", INTERRUPTED, origin, ended_text=ended)
 

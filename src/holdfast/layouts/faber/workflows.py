@@ -17,7 +17,7 @@ from holdfast.agents.claude.installed import config_directory
 from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id
-from holdfast.layouts.json_file import Unreadable, parse_json, read_json
+from holdfast.layouts.json_file import Unreadable, object_of, parse_json, read_json
 from holdfast.project.trust import FILE_LIMIT, Executable
 from holdfast.project.workspace import Workspace
 from holdfast.system.safe_paths import real_path
@@ -58,6 +58,10 @@ def plugin_root(environ: Mapping[str, str], setting: str) -> Path | None:
     return path if path.is_absolute() else None
 
 
+def plugin_of(workspace: Workspace) -> Path | None:
+    return plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
+
+
 def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Workflow:
     """Find a workflow and merge its critical artifacts with those that it extends; its own replace equal ids."""
     search = _Search(root, plugin_root)
@@ -74,23 +78,16 @@ def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Wor
 
 def executable_files(workspace: Workspace, *, outside: bool = False) -> list[Executable]:
     """List the files in which a workflow of the project, or of FABER's plugin, may be defined."""
-    setting = str(workspace.settings.values["faber.plugin_root"].value)
-    plugin = plugin_root(workspace.environ, setting) if outside else None
-    return [find_executable(path) for path in find_definitions(workspace.root, plugin)]
-
-
-def find_executable(path: Path) -> Executable:
-    return Executable(path, "workflow", functools.partial(read_commands, path))
-
-
-def find_definitions(root: Path, plugin_root: Path | None) -> list[Path]:
-    search = _Search(root, plugin_root)
-    found = []
+    search, found = _Search(workspace.root, plugin_of(workspace) if outside else None), list[Path]()
     for directory in search.custom + search.built_in:
         with contextlib.suppress(OSError):
             names = sorted(name for name in os.listdir(directory) if name.endswith(SUFFIX))
             found += [directory / name for name in names if search.is_at_home(directory, directory / name)]
-    return found
+    return [find_executable(path) for path in found]
+
+
+def find_executable(path: Path) -> Executable:
+    return Executable(path, "workflow", functools.partial(read_commands, path))
 
 
 def read_commands(path: Path, data: bytes) -> list[tuple[str, str]]:
@@ -213,8 +210,7 @@ class _Search:
         if by_phase is not None and not isinstance(by_phase, dict):
             self._warn(path, f"{BY_PHASE} is no object")
         lists = [((name, ""), block.get(name)) for name in LISTS]
-        if isinstance(by_phase, dict):
-            lists += [((BY_PHASE, phase), listed) for phase, listed in by_phase.items()]
+        lists += [((BY_PHASE, phase), listed) for phase, listed in object_of(by_phase).items()]
         seen: dict[Seen, Entry] = {}
         for place, listed in lists:
             for artifact in self._artifacts(path, place, listed):

@@ -5,6 +5,7 @@ Nothing of the user's repository is touched: no commit is made, and no branch is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import tarfile
@@ -81,9 +82,8 @@ def keep_step(workspace: Workspace, run_id: str, meant: Meant) -> Checkpoint:
         "branch": path_text(made.branch) if made.branch else None,
         "commit": made.commit,
         **changed,
+        **({"turn": meant.turn} if meant.turn else {}),
     }
-    if meant.turn:
-        body["turn"] = meant.turn
     with workspace.writing() as journal:
         journal.append(run_id, Draft("step.kept", body, time=made.time))
     return made
@@ -260,20 +260,16 @@ def _archive(shadow: Shadow, directory: Path, run: Run, points: list[Checkpoint]
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for path in sorted(directory.glob("*.json")):
-            _add(archive, f"{run.id}/{path.name}", _bytes(path, root))
+            data = b""
+            with contextlib.suppress(HoldfastError):
+                data = files.read(path, root=root) or b""
+            _add(archive, f"{run.id}/{path.name}", data)
         for point in points:
             _add(archive, f"{run.id}/code/{point.name}.tar", shadow.git.run("archive", "--format=tar", point.tree))
             if buffer.tell() > MOST_BYTES:
                 facts = [("bytes", buffer.tell()), ("limit", MOST_BYTES)]
                 raise Refused("The archive would be too large", facts, ["`holdfast restore` brings one back"])
     return buffer.getvalue()
-
-
-def _bytes(path: Path, root: Path) -> bytes:
-    try:
-        return files.read(path, root=root) or b""
-    except HoldfastError:
-        return b""
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:

@@ -6,26 +6,34 @@ made from a version of ours. Derived values, such as progress, are ignored and c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 
 from holdfast.core.fold import team
-from holdfast.core.model import Body, Draft, Run, Status, text_of, texts_of
+from holdfast.core.model import Body, Draft, Run, Status, int_of, text_of, texts_of
 from holdfast.core.text import LIMIT, one_line, parse_time
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.merge import GIVEN, NAMED_BY
-from holdfast.layouts.goteam.parse import MOVES, PLACEHOLDER
 from holdfast.layouts.json_file import object_of, objects_of
 
-ENTRY = "sessions.json"
 EVENT = "holdfast_event"  # in the live state: the run's last event when it was written
 VOLATILE = (
     "saved_at", "save_trigger", "updated_at", "auto_save", "git_branch", "git_state", "resumable",
     "auto_resume_enabled", EVENT,
 )  # fmt: skip  # they change without an event of the run
 SAYS = "somebody else's file says so"
+PLACEHOLDER = re.compile(r"\[[^\]\n]*\]")  # `[from checkpoint 2]`: the value is in that file
+MOVES = {
+    "active": "run.resumed",
+    "interrupted": "run.interrupted",
+    "paused": "run.paused",
+    "completed": "run.completed",
+    "failed": "run.failed",
+    "abandoned": "run.abandoned",
+}
 MOST_FIELDS, SHOWN = 100, 500
 MOST_TASKS, MOST_ITEMS, MOST_ACTIONS = 1_000, 10_000, 1_000_000
 
@@ -84,17 +92,13 @@ def _changed_entries(before: list[Any], after: list[Any], path: str, key: str) -
 
 
 def _taken_out(before: Body, after: Body) -> Iterator[tuple[str, list[str]]]:
-    for path, was, now in (
-        (
-            "context.pending_tasks",
-            of(before, "context").get("pending_tasks"),
-            of(after, "context").get("pending_tasks"),
-        ),
-        *((f"outputs.{key}", of(before, "outputs").get(key), value) for key, value in of(after, "outputs").items()),
-    ):
-        gone = [item for item in texts_of(was) if item not in now] if isinstance(now, list) else []
+    for part, key in (("context", "pending_tasks"), *(("outputs", key) for key in of(after, "outputs"))):
+        now = of(after, part).get(key)
+        gone = (
+            [item for item in texts_of(of(before, part).get(key)) if item not in now] if isinstance(now, list) else []
+        )
         if gone:
-            yield path, gone
+            yield f"{part}.{key}", gone
 
 
 def _below(path: str, name: str) -> str:
@@ -110,20 +114,27 @@ def _state(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draft]:
     was, now = of(before, "state"), of(after, "state")
     yield from _topic(was, now, run)
     yield from _step(was, now, run)
+    counts = (("iterations", "max_iterations"), ("turns", "iteration_count"))
+    loop = {key: now[name] for key, name in counts if name in now and now[name] != was.get(name)}
+    if loop:
+        yield Draft("loop.limited", loop)
+    yield from live(before, after, run, whole)
+    yield from _action(of(before, "context"), of(after, "context"), _since(after) - _since(before), run)
+    yield from _status(of(was, "session"), of(now, "session"), run)
+
+
+def live(before: Body, after: Body, run: Run, whole: bool = False) -> Iterator[Draft]:
+    """The agent, breakpoint, metrics, outputs and tasks of a live state."""
+    was, now = of(before, "state"), of(after, "state")
     agent = one_line(text_of(now.get("current_agent")), 100)
     if agent and agent != was.get("current_agent"):
         yield Draft("handoff.made", {"agent": agent})
     waits = now.get("breakpoint_active")
     if isinstance(waits, bool) and waits != was.get("breakpoint_active"):
         yield Draft("breakpoint.set", {"on": waits})
-    yield from _metrics(was, now)
-    counts = (("iterations", "max_iterations"), ("turns", "iteration_count"))
-    loop = {key: now[name] for key, name in counts if name in now and now[name] != was.get(name)}
-    if loop:
-        yield Draft("loop.limited", loop)
-    yield from _outputs(of(before, "outputs"), of(after, "outputs"), run, whole)
-    yield from _context(before, after, run, whole)
-    yield from _status(of(was, "session"), of(now, "session"), run)
+    yield from metrics(was, now)
+    yield from outputs(of(before, "outputs"), of(after, "outputs"), run, whole)
+    yield from _tasks(of(before, "context").get("pending_tasks"), of(after, "context").get("pending_tasks"), run, whole)
 
 
 def _topic(was: Body, now: Body, run: Run) -> Iterator[Draft]:
@@ -143,14 +154,14 @@ def _step(was: Body, now: Body, run: Run) -> Iterator[Draft]:
         yield Draft("step.started", {"name": step, "agent": one_line(text_of(now.get("current_agent")), 100)})
 
 
-def _metrics(was: Body, now: Body) -> Iterator[Draft]:
+def metrics(was: Body, now: Body) -> Iterator[Draft]:
     before = of(was, "metrics")
     for key, value in {**of(now, "quality_metrics"), **of(now, "metrics")}.items():
         if isinstance(value, (bool, int, float, str)) and (key not in before or value != before[key]):
-            yield Draft("metric.given", {"key": key[:60], "value": value[:500] if isinstance(value, str) else value})
+            yield Draft("metric.given", {"key": key[:60], "value": value})
 
 
-def _outputs(was: Body, now: Body, run: Run, whole: bool) -> Iterator[Draft]:
+def outputs(was: Body, now: Body, run: Run, whole: bool = False) -> Iterator[Draft]:
     ours = schema.outputs_of(run)
     for key, value in now.items():
         if not team.KEY.fullmatch(key) or value == was.get(key):
@@ -166,16 +177,13 @@ def _outputs(was: Body, now: Body, run: Run, whole: bool) -> Iterator[Draft]:
                 yield Draft("output.given", {"key": key, "items": items[:MOST_ITEMS]})
 
 
-def _context(before: Body, after: Body, run: Run, whole: bool) -> Iterator[Draft]:
-    was, now = of(before, "context"), of(after, "context")
-    pending, known = texts_of(was.get("pending_tasks")), {task.text: task for task in run.open_tasks}
-    theirs = texts_of(now.get("pending_tasks"))
+def _tasks(was: Any, now: Any, run: Run, whole: bool) -> Iterator[Draft]:
+    pending, theirs, known = texts_of(was), texts_of(now), {task.text: task for task in run.open_tasks}
     new = [text for text in dict.fromkeys(theirs) if text not in pending and text not in known]
     yield from (Draft("task.added", {"text": text[:LIMIT]}) for text in new[:MOST_TASKS])
-    for text in pending if whole and isinstance(now.get("pending_tasks"), list) else ():
+    for text in pending if whole and isinstance(now, list) else ():
         if text not in theirs and text in known:
             yield Draft("task.dropped", {"entry": known[text].id})
-    yield from _action(was, now, _since(after) - _since(before), run)
 
 
 def _action(was: Body, now: Body, more: int, run: Run) -> Iterator[Draft]:
@@ -196,17 +204,14 @@ def _action(was: Body, now: Body, more: int, run: Run) -> Iterator[Draft]:
 
 
 def _since(document: Body) -> int:
-    found = of(document, "recovery_point").get("actions_since_checkpoint")
-    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= MOST_ACTIONS else 0
+    return int_of(of(document, "recovery_point").get("actions_since_checkpoint"), 0, MOST_ACTIONS) or 0
 
 
 def _status(was: Body, now: Body, run: Run) -> Iterator[Draft]:
     theirs = text_of(now.get("status"))
     if theirs == was.get("status") or theirs == schema.word_of(run) or not run.status.is_open:
         return
-    if theirs == "active":
-        yield Draft("run.resumed", {"reason": SAYS})
-    elif kind := MOVES.get(theirs):
+    if kind := MOVES.get(theirs):
         yield Draft(kind, {"reason": SAYS})
 
 
@@ -256,5 +261,5 @@ PARTS: dict[str, Part] = {
     schema.STATE: _state,
     schema.MANIFEST: _manifest,
     schema.ROLLBACKS: lambda before, after, run, whole: rollbacks(after.get("history"), run),
-    ENTRY: _entry,
+    schema.REGISTRY: _entry,
 }

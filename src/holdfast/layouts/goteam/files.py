@@ -7,7 +7,6 @@ no JSON, not of its schema, another session's, a link, a pipe, or too large.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -17,7 +16,6 @@ from msgspec import Struct
 from holdfast.core.model import Body, Run
 from holdfast.core.text import one_line, path_text
 from holdfast.journal.journal import Journal
-from holdfast.journal.store import RunQuery
 from holdfast.layouts import memory
 from holdfast.layouts.goteam import NAME, RECORD, merge
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE
@@ -78,16 +76,11 @@ def list_files(workspace: Workspace) -> list[str]:
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:
     """List the Go Team's runs of a worktree whose files were not cleaned up, oldest first."""
-    ours = [run for run in _all_runs(journal, worktree) if run.archived is None]
-    return sorted(ours, key=lambda run: (run.created is not None, run.created, run.id))
+    return [run for run in memory.list_runs(journal, NAME, worktree, MOST) if run.archived is None]
 
 
 def cleaned_runs(journal: Journal, worktree: str) -> set[str]:
-    return {run.id for run in _all_runs(journal, worktree) if run.archived is not None}
-
-
-def _all_runs(journal: Journal, worktree: str) -> list[Run]:
-    return journal.list_runs(RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST))[0]
+    return {run.id for run in memory.list_runs(journal, NAME, worktree, MOST) if run.archived is not None}
 
 
 def look_at(path: Path) -> Look | None:
@@ -100,10 +93,7 @@ def look_at(path: Path) -> Look | None:
 
 
 def is_directory(path: Path) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
-    except OSError:
-        return False
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def point_files(directory: Path) -> list[Path]:
@@ -192,11 +182,11 @@ class SessionFiles:
         self.written.looks[self.key(path)] = look
         return cast(Body, self.workspace.hide(file.value))  # safeguard: hide-team-file-compared
 
-    def put(self, path: Path, ours: Body) -> bool:
-        """Write our members and keep those of other programs. False if the file is damaged."""
+    def put(self, path: Path, ours: Body) -> None:
+        """Write our members and keep those of other programs. A damaged file is left alone."""
         key = self.key(path)
         if key in self.broken:
-            return False
+            return
         before = self._before(path, key)
         theirs = parse_json(path, before).value if before is not None else {}
         if before is not None:
@@ -204,31 +194,25 @@ class SessionFiles:
         whole = merge.put_beside(ours, self.written.beside.get(key, {}))
         # safeguard: keep-team-file-secrets
         self.put_bytes(path, before, as_bytes(unmask(whole, theirs, self.workspace.hide)))
-        return True
 
     def put_registry(self, entries: list[Body], active: str | None, gone: set[str]) -> None:
         path = self.root / REGISTRY
         if REGISTRY in self.broken:
             return
-        before = self._before(path, REGISTRY)
+        before, value = self._before(path, REGISTRY), self.written.beside.get(REGISTRY, {})
         if before is not None:
             value = parse_json(path, before).value
             self.remember(REGISTRY, merge.registry_beside(value, entries))
-        else:
-            value = self.written.beside.get(REGISTRY, {})
         whole = merge.registry(value, entries, active, gone)
         # safeguard: keep-registry-secrets
         self.put_bytes(path, before, as_bytes(unmask(whole, value, self.workspace.hide)))
 
     def put_bytes(self, path: Path, before: bytes | None, data: bytes) -> None:
         """Replace the version that was read."""
-        if (
-            data != before
-            and shared_files.replace_shared(path, before, data, memory.SHARED, self.workspace.root) is not None
-        ):
+        root = self.workspace.root
+        if data != before and shared_files.replace_shared(path, before, data, memory.SHARED, root) is not None:
             raise Edited
-        look = look_at(path)
-        now = files.read(path, LIMIT, self.workspace.root)
+        look, now = look_at(path), files.read(path, LIMIT, root)
         if look is not None and now == data:  # else another program was quick; the next command ingests its edit
             self.written.looks[self.key(path)] = look
 

@@ -13,7 +13,10 @@ from holdfast.core.recovery import DESCRIBED
 
 VERSION = "1.0.0"
 PASSING = ("completed_at", "recovery_type")  # keys that depend on the status
-NAMED_BY = {"checkpoints": "id", "history": "id", "rollback_history": "id", "recovery_options": "type"}
+NAMED_BY = {
+    **dict.fromkeys(("sessions", "checkpoints", "history", "rollback_history"), "id"),
+    "recovery_options": "type",
+}
 TAKEN_IN = ("history", "rollback_history")  # their named entries are ingested by the run
 GIVEN: dict[str, tuple[type, ...]] = {"outputs": (str,), "metrics": (bool, int, float, str)}
 
@@ -67,17 +70,9 @@ def registry(before: Any, entries: Iterable[Body], active: str | None, gone: Con
     return {**ours, **{name: value for name, value in rest.items() if name not in ours}}
 
 
-def registry_beside(before: Any, entries: Iterable[Body]) -> Body:
-    mine = {body["id"]: body for body in entries}
-    left: list[Any] = []
-    for item in sessions(before):
-        id = str(item.get("id")) if isinstance(item, dict) else ""
-        if id not in mine:
-            left.append(item)
-        elif rest := beside(item, mine[id]):
-            left.append({"id": id, **rest})
-    known = ("version", "sessions", "last_active_session")
-    return {"sessions": left, **{name: value for name, value in before.items() if name not in known}}
+def registry_beside(before: Any, entries: list[Body]) -> Body:
+    ours: Body = {"version": VERSION, "sessions": entries, "last_active_session": None}
+    return beside({**before, "sessions": sessions(before)}, ours)
 
 
 def sessions(registry: Any) -> list[Any]:

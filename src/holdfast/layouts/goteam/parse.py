@@ -5,36 +5,27 @@ A field may be missing, null or of another type.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from holdfast.core import ids
 from holdfast.core.fold import team
-from holdfast.core.model import Body, Draft, Run, Step, text_of, texts_of
-from holdfast.core.text import LIMIT, one_line, parse_time
-from holdfast.layouts.goteam import NAME, schema
-from holdfast.layouts.json_file import object_of, objects_of
-from holdfast.layouts.memory import RESERVED
+from holdfast.core.model import Body, Draft, Run, Step, int_of, text_of, texts_of
+from holdfast.core.text import one_line
+from holdfast.layouts.goteam import NAME, diff, schema
+from holdfast.layouts.goteam.diff import MOVES, of
+from holdfast.layouts.json_file import objects_of
+from holdfast.layouts.memory import RESERVED, not_later
 
 NINE = (
     "init", "requirements", "architecture", "implementation", "testing", "review", "optimization", "release",
     "synthesis",
 )  # fmt: skip
-MOST_STEPS = 100
-PLACEHOLDER = re.compile(r"\[[^\]\n]*\]")  # `[from checkpoint 2]`: the value is in that file
+MOST_STEPS, MOST = 100, 999_999
 UNVERIFIED = "unverified: its checksum is not that of its content"
-MOVES = {
-    "active": "run.resumed",
-    "interrupted": "run.interrupted",
-    "paused": "run.paused",
-    "completed": "run.completed",
-    "failed": "run.failed",
-    "abandoned": "run.abandoned",
-}
+NOTHING = Run(id="")
 
 
 class Found(Struct):
@@ -55,33 +46,27 @@ def is_name(id: str) -> bool:
 def entries(registry: Body | None) -> Iterator[Body]:
     """The sessions of a registry that have an id, each once; they may be a list or an object by id."""
     found = (registry or {}).get("sessions")
-    items = list(found.values()) if isinstance(found, dict) else found if isinstance(found, list) else []
-    seen: set[str] = set()
-    for item in items:
-        id = text_of(item.get("id")) if isinstance(item, dict) else ""
-        if id and id not in seen:
-            seen.add(id)
-            yield item
+    named: dict[str, Body] = {}
+    for item in objects_of(list(found.values()) if isinstance(found, dict) else found):
+        named.setdefault(text_of(item.get("id")), item)
+    return (item for id, item in named.items() if id)
 
 
 def drafts(found: Found, worktree: str, directory: str, now: datetime) -> list[Draft]:
     """Convert a session's files to events in the order of their times; times in the future are ignored."""
-    created = _time(found.entry.get("created_at") or found.manifest.get("created_at"), now) or now
-    topic = (
-        text_of(found.entry.get("topic"))
-        or text_of(found.manifest.get("topic"))
-        or text_of(_of(found.state.get("state"), "topic"))
-    )
+    created = not_later(found.entry.get("created_at") or found.manifest.get("created_at"), now) or now
+    told_topics = (text_of(part.get("topic")) for part in (found.entry, found.manifest, of(found.state, "state")))
+    topic = next(filter(None, told_topics), "")
     start = {"goal": one_line(topic, 500) or "a Go Team session", "layout": NAME, "unasked": True}
     told = [
         Draft("run.started", {**start, "worktree": worktree, "directory": directory}, time=created),
         Draft("step.planned", {"steps": _plan(found)}, time=created),
     ]
-    if most := _whole(_of(found.state.get("state"), "max_iterations")):
+    if most := int_of(of(found.state, "state").get("max_iterations"), 1, MOST):
         told.append(Draft("loop.limited", {"iterations": most}, time=created))
     last, plan = created, Run(id="", steps=[Step(name, planned=True) for name in _plan(found)])
     for point in points(found):
-        last = max(last, _time(point.get("created_at"), now) or last)
+        last = max(last, not_later(point.get("created_at"), now) or last)
         kept = list(kept_point(found, point, last))
         told += [*_passed(plan, kept[0].body["name"], told, last), *kept]
     told += _step(found, plan, told, last)
@@ -102,7 +87,7 @@ def _step(found: Found, plan: Run, told: list[Draft], last: datetime) -> Iterato
     A step with a checkpoint is not started again in a session that is over.
     """
     done = {draft.body.get("name") for draft in told if draft.kind == "step.completed"}
-    state = object_of(found.state.get("state"))
+    state = of(found.state, "state")
     for word in (state.get("current_step"), state.get("phase"), found.entry.get("current_step")):
         is_word = isinstance(word, (str, int, float)) and not isinstance(word, bool)
         step = team.meant(plan, str(word).removesuffix(".0")).step if is_word else ""
@@ -123,7 +108,7 @@ def points(found: Found) -> list[Body]:
 
 
 def _plan(found: Found) -> list[str]:
-    total = _whole(_of(found.entry.get("progress"), "total_steps")) or len(NINE)
+    total = int_of(of(found.entry, "progress").get("total_steps"), 1, MOST) or len(NINE)
     if total == len(NINE):
         return list(NINE)
     return [f"step-{number}" for number in range(1, min(total, MOST_STEPS) + 1)]
@@ -134,11 +119,10 @@ def kept_point(found: Found, point: Body, time: datetime) -> Iterator[Draft]:
     name = text_of(point.get("step_name")) or "step"
     base = name.removesuffix(team.FINAL)
     is_turn = base.startswith(f"{team.LOOP}-")
-    state, git, files = (object_of(point.get(key)) for key in ("state", "git", "files"))
+    state, git, files = (of(point, key) for key in ("state", "git", "files"))
     step = team.LOOP if is_turn else base
     yield Draft("step.started", {"name": step, "agent": text_of(state.get("current_agent"))}, time=time)
-    yield from _given(object_of(point.get("outputs")), time)
-    yield from _measured(state, time)
+    yield from _dated([*diff.outputs({}, of(point, "outputs"), NOTHING), *diff.metrics({}, state)], time)
     if not is_turn:
         yield Draft("step.completed", {"name": base}, time=time)
     place, suffix = team.place_of(point.get("step_number"))
@@ -165,22 +149,15 @@ def kept_point(found: Found, point: Body, time: datetime) -> Iterator[Draft]:
 
 
 def _live(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    state, context = object_of(found.state.get("state")), object_of(found.state.get("context"))
-    saved = _time(found.state.get("saved_at"), now) or last
-    if agent := one_line(text_of(state.get("current_agent")), 100):
-        yield Draft("handoff.made", {"agent": agent}, time=saved)
-    if state.get("breakpoint_active") is True:
-        yield Draft("breakpoint.set", {"on": True}, time=saved)
-    yield from _measured(state, saved)
-    yield from _given(object_of(found.state.get("outputs")), saved)
-    for text in texts_of(context.get("pending_tasks"))[:100]:
-        yield Draft("task.added", {"text": text[:LIMIT]}, time=saved)
-    action = text_of(context.get("last_action")) or text_of(_of(found.recovery.get("last_known_state"), "action"))
+    context = of(found.state, "context")
+    saved = not_later(found.state.get("saved_at"), now) or last
+    yield from _dated(diff.live({"state": {"breakpoint_active": False}}, found.state, NOTHING), saved)
+    action = text_of(context.get("last_action")) or text_of(of(found.recovery, "last_known_state").get("action"))
     if action:
         file, line = text_of(context.get("current_file")), context.get("current_line")
-        point = object_of(found.state.get("recovery_point"))
-        is_later = saved >= last
-        count = _whole(point.get("actions_since_checkpoint")) if is_later else 0
+        count = (
+            int_of(of(found.state, "recovery_point").get("actions_since_checkpoint"), 1, MOST) if saved >= last else 0
+        )
         body: Body = {"text": one_line(action, 300), "files": [file] if file else [], "line": line, "actions": count}
         yield Draft("action.taken", {key: value for key, value in body.items() if value is not None}, time=saved)
 
@@ -188,9 +165,9 @@ def _live(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
     """The registry's status. Silence does not change it: the program that wrote it may be at work."""
     word = text_of(found.entry.get("status")) or "interrupted"
-    saved = _time(found.state.get("saved_at"), now) or _time(found.entry.get("updated_at"), now) or last
+    saved = not_later(found.state.get("saved_at"), now) or not_later(found.entry.get("updated_at"), now) or last
     reason = text_of(found.recovery.get("interrupt_reason"))
-    at = _time(found.recovery.get("interrupted_at"), now) or saved
+    at = not_later(found.recovery.get("interrupted_at"), now) or saved
     if word == "interrupted":
         cause = one_line(reason, 40)
         evidence = f"its files say {cause or 'that it was interrupted'}"
@@ -200,36 +177,10 @@ def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
 
 
 def _saved(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
-    saved, listed = _time(found.state.get("saved_at"), now), _time(found.entry.get("updated_at"), now)
+    saved, listed = not_later(found.state.get("saved_at"), now), not_later(found.entry.get("updated_at"), now)
     body = {"saved": saved or listed or last, "trigger": text_of(found.state.get("save_trigger"))}
     yield Draft("save.told", body, time=max(filter(None, (saved, listed, last))))
 
 
-def _given(outputs: Body, time: datetime) -> Iterator[Draft]:
-    for key, value in outputs.items():
-        if not isinstance(key, str) or not team.KEY.fullmatch(key):
-            continue
-        if isinstance(value, str) and value and not PLACEHOLDER.fullmatch(value):
-            yield Draft("output.given", {"key": key, "text": value[: team.TEXT]}, time=time)
-        elif isinstance(value, list) and value:
-            yield Draft("output.given", {"key": key, "items": texts_of(value)[:10_000]}, time=time)
-
-
-def _measured(state: Body, time: datetime) -> Iterator[Draft]:
-    metrics = {**object_of(state.get("quality_metrics")), **object_of(state.get("metrics"))}
-    for key, value in metrics.items():
-        if isinstance(value, (bool, int, float, str)):
-            yield Draft("metric.given", {"key": str(key)[:60], "value": value}, time=time)
-
-
-def _of(value: Any, key: str) -> Any:
-    return object_of(value).get(key)
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1_000_000 else None
-
-
-def _time(value: Any, now: datetime) -> datetime | None:
-    found = parse_time(value)
-    return found if found and found <= now else None
+def _dated(drafts: Iterable[Draft], time: datetime) -> list[Draft]:
+    return [structs.replace(draft, time=time) for draft in drafts]

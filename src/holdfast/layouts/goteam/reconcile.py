@@ -16,27 +16,15 @@ from pathlib import Path
 import msgspec
 
 from holdfast.core import ids
-from holdfast.core.errors import Refused, Trouble
-from holdfast.core.model import Body, Draft, Kept, Run, Status
+from holdfast.core.errors import Refused
+from holdfast.core.model import Body, Draft, Kept, Run, Status, int_of
 from holdfast.core.recovery import cause_of, options
 from holdfast.core.text import one_line, parse_time, path_text
 from holdfast.journal.journal import Journal
-from holdfast.layouts.goteam import NAME, diff, parse, schema
-from holdfast.layouts.goteam.files import (
-    FACES,
-    MOST,
-    Edited,
-    SessionFiles,
-    as_bytes,
-    cleaned_runs,
-    is_directory as is_directory,
-    point_files,
-    root_of as root_of,
-    team_runs,
-)
+from holdfast.layouts.goteam import NAME, diff, files as own, parse, schema
 from holdfast.layouts.goteam.runs import list_ways
 from holdfast.layouts.goteam.schema import MANIFEST, RECOVERY, REGISTRY, ROLLBACKS, STATE, Around, stamp
-from holdfast.layouts.memory import SHARED, own_directory, relative
+from holdfast.layouts.memory import SHARED, not_later, own_directory, relative
 from holdfast.project.drift import find_drift
 from holdfast.project.sessions import is_silent, last_heard, live_sessions
 from holdfast.project.workspace import Workspace
@@ -60,7 +48,7 @@ def autosave(workspace: Workspace) -> None:
 
 def synchronize(workspace: Workspace, *, trigger: str | None = None) -> None:
     """Ingest external edits, then write the files. With a trigger, those of the current run are written in any case."""
-    root = root_of(workspace)
+    root = own.root_of(workspace)
     if root.is_symlink() or (root.exists() and not root.is_dir()):
         workspace.warn(f"{relative(workspace, root)} is not a directory, so the Go Team's files are not written")
         return
@@ -69,18 +57,18 @@ def synchronize(workspace: Workspace, *, trigger: str | None = None) -> None:
 
 
 @contextlib.contextmanager
-def open_files(workspace: Workspace) -> Iterator[SessionFiles]:
+def open_files(workspace: Workspace) -> Iterator[own.SessionFiles]:
     """The files, locked; the record of the last write is saved at the end."""
     place = own_directory(workspace) / "team.lock"
     with files.lock(place, workspace.settings.number("store.deadline")):  # safeguard: lock-team-files
-        shelf = SessionFiles(workspace)
+        shelf = own.SessionFiles(workspace)
         try:
             yield shelf
         finally:
             shelf.save()
 
 
-def show(shelf: SessionFiles, trigger: str | None = None) -> None:
+def show(shelf: own.SessionFiles, trigger: str | None = None) -> None:
     """Ingest and write, until no other program has written in between."""
     name = shelf.name(shelf.root)
     for _ in range(ATTEMPTS):
@@ -90,19 +78,19 @@ def show(shelf: SessionFiles, trigger: str | None = None) -> None:
         try:
             _write_all(shelf, trigger)
             return
-        except Edited:
+        except own.Edited:
             continue
-        except (Trouble, Refused, OSError) as error:  # the command itself succeeded; the next one writes them
+        except (Refused, OSError) as error:  # the command itself succeeded; the next one writes them
             why = (error.strerror or "the system said no") if isinstance(error, OSError) else error.message
             shelf.workspace.warn(f"the Go Team's files in {name} could not be written: {why}")
             return
     shelf.workspace.warn(f"the files in {name} are written by somebody else all the time; ours will be written later")
 
 
-def _write_all(shelf: SessionFiles, trigger: str | None) -> None:
+def _write_all(shelf: own.SessionFiles, trigger: str | None) -> None:
     workspace, root, written = shelf.workspace, shelf.root, shelf.written
     with workspace.reading() as journal:
-        runs, cleaned = team_runs(journal, workspace.worktree), cleaned_runs(journal, workspace.worktree)
+        runs, cleaned = own.team_runs(journal, workspace.worktree), own.cleaned_runs(journal, workspace.worktree)
         if not runs and not cleaned:  # a directory of this name may be another program's
             return
         pointed = journal.view.pointer(workspace.worktree)
@@ -111,7 +99,8 @@ def _write_all(shelf: SessionFiles, trigger: str | None) -> None:
     files.make_directories(root, DIRECTORY, workspace.root)
     if not (root / ".gitignore").exists():  # keeps the files out of commits and of `git clean`
         files.write(root / ".gitignore", b"*\n", SHARED, workspace.root)
-    last = pointed if any(run.id == pointed for run in runs) else runs[-1].id if runs else None
+    named = [run.id for run in runs]
+    last = pointed if pointed in named else named[-1] if named else None
     entries, head = [], Repository(workspace.root).head()
     for run in runs:
         around = _around(workspace, head, heard.get(run.id), trigger if run.id == pointed else None)
@@ -123,7 +112,7 @@ def _write_all(shelf: SessionFiles, trigger: str | None) -> None:
     shelf.put_registry(entries, last, cleaned)
 
 
-def _is_stale(shelf: SessionFiles, run: Run) -> bool:
+def _is_stale(shelf: own.SessionFiles, run: Run) -> bool:
     """Return whether a run's files must be written: the run has new events, or a file was changed or lost."""
     if shelf.written.runs.get(run.id) != run.seq or run.id in shelf.read_anew:
         return True
@@ -147,7 +136,7 @@ def _around(workspace: Workspace, head: Head, heard: datetime | None, trigger: s
     )
 
 
-def _write_run(shelf: SessionFiles, run: Run, around: Around) -> None:
+def _write_run(shelf: own.SessionFiles, run: Run, around: Around) -> None:
     """Write the files of one run, checkpoints first, so that the live state is never older than they are."""
     directory = shelf.root / run.id
     if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
@@ -157,7 +146,10 @@ def _write_run(shelf: SessionFiles, run: Run, around: Around) -> None:
     for name in os.listdir(directory):
         if LEFTOVER.fullmatch(name):  # of a killed process of ours; we hold the lock
             files.remove(directory / name, shelf.workspace.root)
-    _write_points(shelf, directory, run)
+    for kept in run.standing.kept:
+        path = directory / f"{kept.id}.json"
+        if kept.checkpoint and ids.is_safe(kept.id) and not os.path.lexists(path):
+            put_point(shelf, run, kept, path)
     shelf.put(directory / MANIFEST, schema.manifest(run))
     shelf.put(directory / ROLLBACKS, schema.rollback_history(run))
     if (cause_of(run) is not None or run.status is Status.PAUSED) and run.status.is_open:
@@ -169,29 +161,17 @@ def _write_run(shelf: SessionFiles, run: Run, around: Around) -> None:
     shelf.put(directory / STATE, schema.live(run, around))
 
 
-def _write_points(shelf: SessionFiles, directory: Path, run: Run) -> None:
-    for kept in run.standing.kept:
-        path = directory / f"{kept.id}.json"
-        if kept.checkpoint and ids.is_safe(kept.id) and not os.path.lexists(path):
-            put_point(shelf, run, kept, path)
-
-
-def put_point(shelf: SessionFiles, run: Run, kept: Kept, path: Path) -> None:
+def put_point(shelf: own.SessionFiles, run: Run, kept: Kept, path: Path) -> None:
     with shelf.workspace.reading() as journal:
         document = schema.point(kept, journal.run_at(run.id, kept.seq))
-    shelf.put_bytes(path, None, as_bytes(document))
+    shelf.put_bytes(path, None, own.as_bytes(document))
 
 
-def note_cleaned(journal: Journal, run: Run) -> None:
-    """Record that a run is shown in no file any more."""
-    journal.append(run.id, Draft("run.archived", {"path": "the journal"}))
-
-
-def ingest_all(shelf: SessionFiles) -> None:
+def ingest_all(shelf: own.SessionFiles) -> None:
     """Import unknown sessions as runs, and ingest external edits of known ones."""
     if not shelf.root.exists():
         return
-    for id, entry in list(_sessions(shelf).items())[:MOST]:
+    for id, entry in list(_sessions(shelf).items())[: own.MOST]:
         with shelf.workspace.reading() as journal:
             known = journal.find_run(id)
         if known is not None:
@@ -202,36 +182,34 @@ def ingest_all(shelf: SessionFiles) -> None:
             name = one_line(id, 60)
             shelf.workspace.warn(f'the Go Team session "{name}" has a name that no run can have; it is left alone')
     with shelf.workspace.reading() as journal:
-        runs = team_runs(journal, shelf.workspace.worktree)
+        runs = own.team_runs(journal, shelf.workspace.worktree)
     for run in runs:
-        if run.id in shelf.written.runs and is_directory(shelf.root / run.id):
+        if run.id in shelf.written.runs and own.is_directory(shelf.root / run.id):
             follow_files(shelf, run)
 
 
-def _sessions(shelf: SessionFiles) -> dict[str, Body]:
+def _sessions(shelf: own.SessionFiles) -> dict[str, Body]:
     """The sessions of a changed registry; if it is lost or damaged, those with a directory."""
     path = shelf.root / REGISTRY
     if path.exists() and not shelf.is_changed(path):
         return {}
     found = {item["id"]: item for item in parse.entries(shelf.read(path, None))}
-    for name in sorted(os.listdir(shelf.root))[: 10 * MOST]:
-        if name not in found and is_directory(shelf.root / name) and (shelf.root / name / MANIFEST).is_file():
+    for name in sorted(os.listdir(shelf.root))[: 10 * own.MOST]:
+        if name not in found and own.is_directory(shelf.root / name) and (shelf.root / name / MANIFEST).is_file():
             found[name] = {"id": name}
     return found
 
 
-def _adopt(shelf: SessionFiles, id: str, entry: Body) -> None:
+def _adopt(shelf: own.SessionFiles, id: str, entry: Body) -> None:
     workspace, directory = shelf.workspace, shelf.root / id
-    if not is_directory(directory):
+    if not own.is_directory(directory):
         name = shelf.name(directory)
         workspace.warn(f"{name} is not there, so the Go Team session in the registry is not taken in")
         return
-    found = parse.Found(entry)
-    for name, field in ((MANIFEST, "manifest"), (STATE, "state"), (RECOVERY, "recovery")):
-        setattr(found, field, shelf.read(directory / name, id, tolerant=True) or {})
-    read = (shelf.read(path, id, tolerant=True) for path in point_files(directory))
-    found.points = [value for value in read if value is not None]
-    history = shelf.read(directory / ROLLBACKS, id, tolerant=True) or {}
+    names = (MANIFEST, STATE, RECOVERY, ROLLBACKS)
+    manifest, state, recovery, history = (shelf.read(directory / name, id, tolerant=True) or {} for name in names)
+    read = (shelf.read(path, id, tolerant=True) for path in own.point_files(directory))
+    found = parse.Found(entry, manifest, state, recovery, [value for value in read if value is not None])
     first, *rest = parse.drafts(found, workspace.worktree, path_text(workspace.root), workspace.clock.now())
     told = [*(history.get("history") or []), *(found.manifest.get("rollback_history") or [])]
     with workspace.writing(for_session=False) as journal:
@@ -239,47 +217,47 @@ def _adopt(shelf: SessionFiles, id: str, entry: Body) -> None:
         journal.append(id, *diff.rollbacks(told, None), *rest)
 
 
-def _follow_entry(shelf: SessionFiles, run: Run, entry: Body) -> None:
+def _follow_entry(shelf: own.SessionFiles, run: Run, entry: Body) -> None:
     if run.layout != NAME or run.id not in shelf.written.runs or run.worktree != shelf.workspace.worktree:
         return
     then = _then(shelf, run, shelf.written.runs[run.id])
     before = schema.entry(then, Around(shelf.workspace.clock.now()))
     if not _is_older(entry.get("updated_at"), then):
-        drafts = diff.drafts(diff.ENTRY, before, entry, run)
+        drafts = diff.drafts(REGISTRY, before, entry, run)
         append(shelf, run, [*drafts, *_saved(shelf, run, run.standing.saved, entry.get("updated_at"))])
 
 
-def _saved(shelf: SessionFiles, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
+def _saved(shelf: own.SessionFiles, run: Run, saved: datetime | None, heard: object) -> Iterator[Draft]:
     """Record a save by another program: it is a sign of life even if nothing else changed."""
     time = parse_time(heard)
     if saved is not None and time and run.updated and run.updated < time <= shelf.workspace.clock.now():
         yield Draft("save.told", {"saved": saved}, time=time)
 
 
-def follow_files(shelf: SessionFiles, run: Run) -> None:
+def follow_files(shelf: own.SessionFiles, run: Run) -> None:
     directory = shelf.root / run.id
-    for name in FACES:
+    for name in own.FACES:
         if shelf.is_changed(directory / name):
             value = shelf.read(directory / name, run.id)
             if value is not None:
                 drafts = follow_file(shelf, run, name, value)
                 told = value.get("saved_at") if name == STATE and run.standing.saved else None
                 append(shelf, run, [*drafts, *_saved(shelf, run, parse_time(told), told)])
-    for path in point_files(directory):
+    for path in own.point_files(directory):
         if shelf.is_changed(path):
             value = shelf.read(path, run.id)
             append(shelf, run, _point(shelf, run, path.stem, value) if value is not None else [])
 
 
-def follow_file(shelf: SessionFiles, run: Run, name: str, value: Body) -> list[Draft]:
+def follow_file(shelf: own.SessionFiles, run: Run, name: str, value: Body) -> list[Draft]:
     value = shelf.workspace.hide(value)  # safeguard: hide-team-file-ingested
     marked = value.get(diff.EVENT) if name == STATE else None
-    whole = isinstance(marked, int) and not isinstance(marked, bool) and 0 < marked <= run.seq
-    then = _then(shelf, run, marked if whole and isinstance(marked, int) else shelf.written.runs.get(run.id, run.seq))
+    event = int_of(marked, 1, run.seq)
+    then = _then(shelf, run, event or shelf.written.runs.get(run.id, run.seq))
     before = _faces(then, Around(shelf.workspace.clock.now()))[name]
-    if not whole and _is_older(value.get("saved_at") or value.get("updated_at"), then):
+    if event is None and _is_older(value.get("saved_at") or value.get("updated_at"), then):
         before = diff.known_part(name, before, value)
-    return diff.drafts(name, before, value, run, whole=whole)
+    return diff.drafts(name, before, value, run, whole=event is not None)
 
 
 def _faces(run: Run, around: Around) -> dict[str, Body]:
@@ -292,15 +270,13 @@ def _faces(run: Run, around: Around) -> dict[str, Body]:
     }
 
 
-def _point(shelf: SessionFiles, run: Run, id: str, value: Body) -> list[Draft]:
+def _point(shelf: own.SessionFiles, run: Run, id: str, value: Body) -> list[Draft]:
     """Ingest a checkpoint's file that is new or was changed. One of our own never changes."""
     kept = next((found for found in run.standing.kept if found.id == id), None)
     now = shelf.workspace.clock.now()
     if kept is None:
-        time = parse_time(value.get("created_at"))
-        manifest = shelf.read(shelf.root / run.id / MANIFEST, run.id) or {}
-        found = parse.Found(manifest=manifest)
-        return list(parse.kept_point(found, {**value, "id": id}, time if time and time <= now else now))
+        found = parse.Found(manifest=shelf.read(shelf.root / run.id / MANIFEST, run.id) or {})
+        return list(parse.kept_point(found, {**value, "id": id}, not_later(value.get("created_at"), now) or now))
     told = []
     if kept.checkpoint:
         told = diff.drafts(f"{id}.json", schema.point(kept, _then(shelf, run, kept.seq)), value, run)
@@ -309,13 +285,13 @@ def _point(shelf: SessionFiles, run: Run, id: str, value: Body) -> list[Draft]:
     return told
 
 
-def append(shelf: SessionFiles, run: Run, drafts: list[Draft]) -> None:
+def append(shelf: own.SessionFiles, run: Run, drafts: list[Draft]) -> None:
     if drafts:
         with shelf.workspace.writing(for_session=False) as journal:
             journal.append(run.id, *drafts)
 
 
-def _then(shelf: SessionFiles, run: Run, seq: int) -> Run:
+def _then(shelf: own.SessionFiles, run: Run, seq: int) -> Run:
     with shelf.workspace.reading() as journal:
         return journal.run_at(run.id, min(seq, run.seq))
 

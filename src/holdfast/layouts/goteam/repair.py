@@ -12,17 +12,7 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_salvage import salvage
 from holdfast.core.model import WARNING, Body, Check, Run
-from holdfast.layouts.goteam import merge
-from holdfast.layouts.goteam.files import (
-    FACES,
-    POINT,
-    SHAPES,
-    DamagedFile,
-    SessionFiles,
-    as_bytes,
-    find_damages,
-    root_of,
-)
+from holdfast.layouts.goteam import files as own, merge
 from holdfast.layouts.goteam.reconcile import append, follow_file, open_files, put_point, show
 from holdfast.layouts.goteam.schema import REGISTRY
 from holdfast.layouts.json_file import LIMIT
@@ -37,7 +27,7 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
         facts = [("run", known.id if known else name), ("its worktree", known.directory if known else "unknown")]
         hints = [f"`cd {shlex.quote(known.directory)}` and try again"] if known else []
         raise Refused("This run belongs to another worktree", facts, hints)
-    path = relative(workspace, root_of(workspace) / known.id)
+    path = relative(workspace, own.root_of(workspace) / known.id)
     remade, lost = remake(workspace, known)
     workspace.warnings[:] = [told for told in workspace.warnings if all(made.path not in told for made in remade)]
     return FilesRepaired(known.id, path, bool(remade), JOURNAL if remade else None, None, lost, remade)
@@ -48,7 +38,7 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
     made: list[Rebuilt] = []
     lost: list[str] = []
     with open_files(workspace) as shelf:
-        for damage in list(find_damages(workspace, run.id)):
+        for damage in list(own.find_damages(workspace, run.id)):
             said = _salvaged(damage, workspace.root)
             mark = f"damaged-{workspace.clock.now():%Y%m%d-%H%M%S}"
             aside = files.move_aside(damage.path, mark, workspace.root)
@@ -62,33 +52,33 @@ def remake(workspace: Workspace, run: Run) -> tuple[list[Rebuilt], list[str]]:
     return made, lost
 
 
-def _salvaged(damage: DamagedFile, root: Path) -> Body:
+def _salvaged(damage: own.DamagedFile, root: Path) -> Body:
     name = damage.path.name
-    if name not in SHAPES:
+    if name not in own.SHAPES:
         return {}
     try:
         text = (files.read(damage.path, LIMIT, root) or b"").decode("utf-8", "replace")
     except HoldfastError:  # a link, a pipe, a directory, too large
         return {}
-    shape = {**SHAPES[name], "topic": str}
+    shape = {**own.SHAPES[name], "topic": str}
     found = salvage(text, tuple(shape), frozenset({"state", "topic"}))
     return {key: value for key, value in found.items() if isinstance(value, shape[key])}
 
 
-def _hear(shelf: SessionFiles, run: Run, damage: DamagedFile, said: Body) -> list[str]:
+def _hear(shelf: own.SessionFiles, run: Run, damage: own.DamagedFile, said: Body) -> list[str]:
     """Ingest the readable members. Return the lost ones."""
     name = damage.path.name
     if damage.run is None:
         return _registry(shelf, said)
-    if name.startswith(POINT):
+    if name.startswith(own.POINT):
         return _point(shelf, run, damage.path)
-    if name in FACES and said:
+    if name in own.FACES and said:
         append(shelf, run, follow_file(shelf, run, name, said))
-    missing = ", ".join(key for key in SHAPES.get(name, {}) if key not in said)
+    missing = ", ".join(key for key in own.SHAPES.get(name, {}) if key not in said)
     return [f"what somebody else may have changed in {name}, at {missing}"] if missing else []
 
 
-def _registry(shelf: SessionFiles, said: Body) -> list[str]:
+def _registry(shelf: own.SessionFiles, said: Body) -> list[str]:
     """Write the readable sessions of other programs into a new registry."""
     entries = [item for item in merge.sessions(said) if isinstance(item, dict)]
     if not entries:
@@ -96,12 +86,12 @@ def _registry(shelf: SessionFiles, said: Body) -> list[str]:
     known = [item.get("id") for item in entries]
     before = shelf.written.beside.get(REGISTRY, {})
     entries += [item for item in merge.sessions(before) if isinstance(item, dict) and item.get("id") not in known]
-    shelf.put_bytes(shelf.root / REGISTRY, None, as_bytes({**before, "sessions": entries}))
+    shelf.put_bytes(shelf.root / REGISTRY, None, own.as_bytes({**before, "sessions": entries}))
     shelf.written.looks.pop(REGISTRY)  # so that it is ingested as another program's
     return []
 
 
-def _point(shelf: SessionFiles, run: Run, path: Path) -> list[str]:
+def _point(shelf: own.SessionFiles, run: Run, path: Path) -> list[str]:
     """Rebuild a checkpoint's file from the run at that event; only one of our own is the same as before."""
     kept = next((found for found in run.standing.kept if found.id == path.stem), None)
     if kept is None or not ids.is_safe(kept.id):
@@ -111,14 +101,14 @@ def _point(shelf: SessionFiles, run: Run, path: Path) -> list[str]:
 
 
 def damages(workspace: Workspace) -> Iterator[Damage]:
-    for found in find_damages(workspace):
+    for found in own.find_damages(workspace):
         way = f"holdfast repair {found.run}" if found.run else "holdfast repair"
         yield Damage(relative(workspace, found.path), found.why, f"`{way}` makes it anew")
 
 
 def health(workspace: Workspace) -> Iterator[Check]:
     try:
-        found = list(find_damages(workspace)) if workspace.exists else []
+        found = list(own.find_damages(workspace)) if workspace.exists else []
     except HoldfastError:  # the check of the store says why
         return
     for damage in found:

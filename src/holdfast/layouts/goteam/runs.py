@@ -102,23 +102,20 @@ def is_meant(workspace: Workspace) -> bool:
     if not workspace.exists:
         return False
     with workspace.reading() as journal:
-        return _is_meant(workspace, journal)
-
-
-def _is_meant(workspace: Workspace, journal: Journal) -> bool:
-    try:
-        return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
-    except HoldfastError:
-        return is_present(workspace, find_layout(NAME)) and bool(team_runs(journal, workspace.worktree))
+        try:
+            return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
+        except HoldfastError:
+            return is_present(workspace, find_layout(NAME)) and bool(team_runs(journal, workspace.worktree))
 
 
 def find_chat_run(workspace: Workspace, order: Order) -> Run | None:
     if order.word not in WORDS or not workspace.exists:
         return None
-    with workspace.reading() as journal:
-        if order.word in ("sessions", "new"):  # about all runs: any one will do
-            runs = team_runs(journal, workspace.worktree) if _is_meant(workspace, journal) else []
-            return runs[-1] if runs else None
+    if order.word in ("sessions", "new"):  # about all runs: any one will do
+        if not is_meant(workspace):
+            return None
+        with workspace.reading() as journal:
+            return next(reversed(team_runs(journal, workspace.worktree)), None)
     run = find_run(workspace, order)
     return run if run is not None and run.layout == NAME else None
 

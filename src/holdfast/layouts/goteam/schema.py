@@ -245,14 +245,8 @@ def recovery(run: Run, found: list[Option], around: Around) -> Body:
 
 
 def _option(number: int, option: Option) -> Body:
-    return {
-        "type": option.type,
-        "id": number,
-        "target": option.target,
-        "description": option.description,
-        "data_loss": option.data_loss,
-        "recommended": option.recommended,
-    }
+    members = ("target", "description", "data_loss", "recommended")
+    return {"type": option.type, "id": number, **{name: getattr(option, name) for name in members}}
 
 
 def point(kept: Kept, then: Run) -> Body:

@@ -83,12 +83,11 @@ def _table(runs: list[Run], first: int) -> Iterator[str]:
 
 def recovery_screen(run: Run, options: list[Option], silent: datetime | None = None) -> Iterator[str]:
     """The ways to recover, with the loss of each; an active and `silent` run is only potentially interrupted."""
-    step = team.current(run)
     yield from _head("SESSION RECOVERY")
     yield f"Session: {run.id}"
     yield f"Topic: {one_line(run.title, 120)}"
     yield f"Interrupted: {_interrupted(run, silent)}"
-    yield f"Last step: {schema.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
+    yield f"Last step: {_step(run)}"
     if action := schema.last_action(run):
         yield f"Last action: {one_line(action, 120)}"
     yield ""
@@ -101,6 +100,11 @@ def recovery_screen(run: Run, options: list[Option], silent: datetime | None = N
         yield ""
     yield f"Enter choice [{'/'.join(str(number) for number in range(1, len(options) + 1))}]:"
     yield RULE
+
+
+def _step(run: Run) -> str:
+    step = team.current(run)
+    return f"{schema.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
 
 
 def _interrupted(run: Run, silent: datetime | None) -> str:
@@ -150,13 +154,13 @@ def loss(option: Option) -> str:
 
 
 def resumed_screen(run: Run, branch: str | None) -> Iterator[str]:
-    step, outputs = team.current(run), schema.outputs_of(run)
+    outputs = schema.outputs_of(run)
     metrics = {**schema.UNMEASURED, **run.standing.metrics}
     given = ", ".join(f"{word} {'✓' if outputs.get(key) else '-'}" for key, word in RESULTS)
     yield from _head("✓ SESSION RESUMED")
     yield f"Session: {run.id}"
     yield f"Recovered from: {run.standing.recovered or LIVE}"
-    yield f"Current step: {schema.current_number(run)} - {one_line(step.name, 60) if step else '-'}"
+    yield f"Current step: {_step(run)}"
     yield ""
     yield "State restored:"
     yield f"- Topic: {one_line(run.title, 120)}"

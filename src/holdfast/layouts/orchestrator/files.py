@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.model import Body, Run
 from holdfast.journal.journal import Journal
-from holdfast.journal.store import RunQuery
 from holdfast.layouts import json_file, memory
 from holdfast.layouts.json_file import JsonFile, Unreadable, read_json
 from holdfast.layouts.orchestrator import HISTORY, NAME, RECORD, SESSION
@@ -133,12 +133,6 @@ def recall(workspace: Workspace) -> Written:
     return memory.recall(memory.place_of(workspace) / RECORD, Written)
 
 
-def expect(workspace: Workspace) -> None:
-    """Write an empty record, so that later commands look for the file even if this one is killed."""
-    if not (memory.own_directory(workspace) / RECORD).exists():
-        remember(workspace, Written())
-
-
 def remember(workspace: Workspace, written: Written) -> None:
     memory.remember(memory.place_of(workspace) / RECORD, written)
 
@@ -148,13 +142,19 @@ MOST = 50  # runs of a worktree that may be in the file
 
 def prepare_start(workspace: Workspace) -> bool:
     """Expect the file from now on; false if it is of an incompatible version, so that no run is archived."""
-    expect(workspace)
+    if not (memory.own_directory(workspace) / RECORD).exists():
+        remember(workspace, Written())  # later commands then look for the file even if this one is killed
     return find_incompatible(workspace) is None
 
 
 def make_id(workspace: Workspace, journal: Journal | None = None) -> str:
     """An id in the form of the document: the day, and six characters."""
     return f"{workspace.clock.now():%Y-%m-%d}-{ids.make('x')[2:8]}"
+
+
+def current_run(workspace: Workspace) -> Run | None:
+    with workspace.reading() as journal:
+        return find_current(journal, workspace.worktree)
 
 
 def find_current(journal: Journal, worktree: str) -> Run | None:
@@ -167,16 +167,12 @@ def find_current(journal: Journal, worktree: str) -> Run | None:
 
 def is_meant(workspace: Workspace) -> bool:
     """Return whether the current run is the orchestrator's; without a current run, whether its files are here."""
-    try:
+    with contextlib.suppress(HoldfastError):
         if workspace.exists:
             with workspace.reading() as journal:
                 return select.get_run(workspace, journal, None, ended_too=True).layout == NAME
-    except HoldfastError:
-        pass
-    return any((workspace.root / name).exists() for name in (SESSION, HISTORY))
+    return bool(list_files(workspace))
 
 
 def list_runs(journal: Journal, worktree: str) -> list[Run]:
-    query = RunQuery(worktree=worktree, layouts=frozenset({NAME}), limit=MOST)
-    found, _ = journal.list_runs(query)
-    return sorted(found, key=lambda run: (run.created is not None, run.created, run.id), reverse=True)
+    return memory.list_runs(journal, NAME, worktree, MOST)[::-1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from holdfast.agents.protocol import Reading
 from holdfast.core.fold import steps
@@ -14,11 +13,9 @@ NOT_IN_A_TYPE = re.compile(r"[^a-z0-9_-]+")
 
 
 def follow(run: Run, session: Session | None, reading: Reading) -> list[Draft]:
-    found: list[Draft] = []
-    for draft in reading.drafts:
-        if teller := FOLLOWED.get(draft.kind):
-            found += teller(run, draft)
-    return found
+    tellers = {"subagent.started": _sent, "subagent.ended": _returned}
+    known = (draft for draft in reading.drafts if draft.kind in tellers)
+    return [told for draft in known for told in tellers[draft.kind](run, draft)]
 
 
 def _sent(run: Run, draft: Draft) -> list[Draft]:
@@ -37,6 +34,3 @@ def _returned(run: Run, draft: Draft) -> list[Draft]:
         return []
     body = {"entry": worker.id, "key": worker.key, "result": one_line(str(draft.body.get("text") or ""), 500)}
     return [Draft("agent.completed", body, time=draft.time, session=draft.session, agent=draft.agent)]
-
-
-FOLLOWED: dict[str, Callable[[Run, Draft], list[Draft]]] = {"subagent.started": _sent, "subagent.ended": _returned}

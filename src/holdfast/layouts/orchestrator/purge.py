@@ -17,10 +17,9 @@ from holdfast.system import files
 def own_files(workspace: Workspace, run: Run) -> Iterator[str]:
     """The session file, or the run's file in the history."""
     if run.layout == NAME and run.worktree == workspace.worktree:
-        places = filter(None, (SESSION, run.archived))
-        yield from (
-            path for path in places if is_shown(workspace, path, lambda place: _shows(workspace, place, run.id))
-        )
+        for path in filter(None, (SESSION, run.archived)):
+            if is_shown(workspace, path, lambda place: _shows(workspace, place, run.id)):
+                yield path
 
 
 def purge(workspace: Workspace, run: str, shown: Iterable[str]) -> None:

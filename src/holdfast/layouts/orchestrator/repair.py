@@ -11,8 +11,8 @@ from holdfast.core.text import one_line
 from holdfast.layouts.json_file import Unreadable
 from holdfast.layouts.memory import relative
 from holdfast.layouts.orchestrator import SESSION
-from holdfast.layouts.orchestrator.files import find_current, find_incompatible, put_aside, read_session, told
-from holdfast.layouts.orchestrator.reconcile import reconcile, synchronize, take_salvaged
+from holdfast.layouts.orchestrator.files import current_run, find_incompatible, put_aside, read_session, told
+from holdfast.layouts.orchestrator.reconcile import synchronize, take_salvaged
 from holdfast.layouts.orchestrator.schema import INNER, MEMBERS
 from holdfast.layouts.results import COPY, FRESH, HISTORY, JOURNAL, MANUAL, Damage, FilesRepaired, Recovery
 from holdfast.project.workspace import Workspace
@@ -21,8 +21,7 @@ from holdfast.system import files
 
 def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: bool) -> FilesRepaired:
     """Rebuild an unreadable session file from the journal; the damaged one is renamed."""
-    with workspace.reading() as journal:
-        current = find_current(journal, workspace.worktree)
+    current = current_run(workspace)
     if known is None or current is None or current.id != known.id:
         return FilesRepaired(known.id if known else name, None, changed=False)
     try:
@@ -30,7 +29,7 @@ def repair(workspace: Workspace, name: str | None, known: Run | None, *, keep: b
         return FilesRepaired(known.id, SESSION, changed=False)
     except Unreadable:
         aside = put_aside(workspace)
-    reconcile(workspace)
+    synchronize(workspace)
     return FilesRepaired(known.id, SESSION, True, JOURNAL, relative(workspace, aside))
 
 
@@ -84,17 +83,12 @@ def recover(workspace: Workspace, choose: str | None, establish: Callable[[Works
         synchronize(workspace, fresh=True)
     if choose != FRESH:
         synchronize(workspace)
-        with workspace.reading() as journal:
-            current = find_current(journal, workspace.worktree)
-        found.run = current.id if current else None
+        found.run = current.id if (current := current_run(workspace)) else None
     return found
 
 
 def _choices(workspace: Workspace, text: str) -> dict[str, str]:
-    current = None
-    if workspace.exists:
-        with workspace.reading() as journal:
-            current = find_current(journal, workspace.worktree)
+    current = current_run(workspace) if workspace.exists else None
     copy = {COPY: f"put back what the journal knows of {current.id}: nothing is lost"} if current else {}
     left = salvage(text, MEMBERS, INNER)
     return copy | {

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field, to_builtins
 
 from holdfast.core.fold import steps
 from holdfast.core.fold.activity import UNTOLD
@@ -112,7 +112,7 @@ def read_state(value: Body) -> State:
     """Parse a file, or raise Incompatible for another major version."""
     _check_version(value.get("schema_version"))
     used = object_of(value.get("context_usage"))
-    mode = _text(value.get("mode"))
+    mode, pending = _text(value.get("mode")), value.get("pending_tasks") or value.get("next_actions")
     return State(
         session_id=_text(value.get("session_id")),
         goal=_text(value.get("goal")),
@@ -122,7 +122,7 @@ def read_state(value: Body) -> State:
         updated=_first(value, "updated", "updated_at"),
         agents=list(_agents(value.get("agents"))),
         completed=[done for item in _list(value.get("completed_work")) if (done := _finished(item))],
-        pending=[text for item in _list(_first_list(value, "pending_tasks", "next_actions")) if (text := _text(item))],
+        pending=[text for item in _list(pending) if (text := _text(item))],
         decisions=[made for item in _list(value.get("decisions_made")) if (made := _choice(item))],
         errors=[met for item in _list(value.get("errors")) if (met := _met(item))],
         tokens=int_of(used.get("estimated_tokens")),
@@ -198,10 +198,6 @@ def _first(item: Body, *names: str) -> str:
     return next((text for name in names if (text := _text(item.get(name)))), "")
 
 
-def _first_list(item: Body, *names: str) -> object:
-    return next((item[name] for name in names if item.get(name)), None)
-
-
 def _text(value: object) -> str:
     return value.strip()[:LONGEST] if isinstance(value, str) else ""
 
@@ -229,15 +225,12 @@ def state_of(run: Run) -> State:
 
 def render(run: Run, before: Body, project: Body, updated: datetime) -> Body:
     """The members of schema 1.0 for a run; unknown members of the file's entries are kept."""
-    window = run.context_window or UNTOLD
-    tokens = run.context_tokens or 0
-    usage = {
-        **object_of(before.get("context_usage")),
-        "estimated_tokens": tokens,
-        "percentage": round(100 * tokens / window),
-        "last_compression": _when(run.compacted) or None,
-    }
-    state = state_of(run)
+    state, tokens = state_of(run), run.context_tokens or 0
+    completed = [{**to_builtins(done), "files": list(done.files)} for done in state.completed]
+    renamed = [  # decisions with the key of schema 1.0, by which they are matched
+        {**item, "decision": item.get("decision", item.get("chosen"))} if isinstance(item, dict) else item
+        for item in _list(before.get("decisions_made"))
+    ]
     return {
         "schema_version": VERSION,
         "session_id": run.id,
@@ -248,15 +241,15 @@ def render(run: Run, before: Body, project: Body, updated: datetime) -> Body:
         "mode": state.mode,
         "status": WORDS[run.status],
         "agents": _kept(before.get("agents"), "id", map(_agent, run.workers), LEGACY_OF_AGENTS),
-        "completed_work": _kept(before.get("completed_work"), "task", map(_work, state.completed)),
+        "completed_work": _kept(before.get("completed_work"), "task", completed),
         "pending_tasks": state.pending,
-        "decisions_made": _kept(
-            _renamed(before.get("decisions_made")),
-            "decision",
-            map(structs.asdict, state.decisions),
-            LEGACY_OF_DECISIONS,
-        ),
-        "context_usage": usage,
+        "decisions_made": _kept(renamed, "decision", map(to_builtins, state.decisions), LEGACY_OF_DECISIONS),
+        "context_usage": {
+            **object_of(before.get("context_usage")),
+            "estimated_tokens": tokens,
+            "percentage": round(100 * tokens / (run.context_window or UNTOLD)),
+            "last_compression": state.compressed,
+        },
         "errors": [{"timestamp": met.timestamp, "agent": met.agent, "error": met.error} for met in state.errors],
     }
 
@@ -274,14 +267,6 @@ def _kept(before: object, key: str, ours: Iterable[Body], dropped: frozenset[str
     return found
 
 
-def _renamed(decisions: object) -> list[Any]:
-    """Decisions with the key of schema 1.0, by which they are matched."""
-    return [
-        {**item, "decision": item.get("decision", item.get("chosen"))} if isinstance(item, dict) else item
-        for item in _list(decisions)
-    ]
-
-
 def _agent(worker: Worker) -> Body:
     found: Body = {"id": worker.id, "type": worker.type, "task": worker.task, "status": worker.status}
     found["started"] = _when(worker.started)
@@ -294,10 +279,6 @@ def _agent(worker: Worker) -> Body:
     if worker.error:
         found["error"] = worker.error
     return found | ({"context_tokens": worker.tokens} if worker.tokens is not None else {})
-
-
-def _work(done: Finished) -> Body:
-    return {"task": done.task, "outcome": done.outcome, "files": list(done.files)}
 
 
 def _when(time: datetime | None) -> str:

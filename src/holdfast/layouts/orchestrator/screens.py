@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from holdfast.core.fold import steps as crew
 from holdfast.core.fold.activity import UNTOLD
 from holdfast.core.model import Run
-from holdfast.core.text import count, one_line
+from holdfast.core.text import ago, one_line
 from holdfast.layouts.json_file import Unreadable, read_json
 from holdfast.layouts.orchestrator import HISTORY
 from holdfast.layouts.orchestrator.schema import WORDS
@@ -74,14 +74,7 @@ def resuming_from(run: Run) -> str:
 
 
 def since(time: datetime | None, now: datetime) -> str:
-    """`2 hours ago`."""
-    if time is None:
-        return "unknown"
-    span = max(timedelta(0), now - time)
-    for noun, unit in (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1))):
-        if span >= unit:
-            return f"{count(span // unit, noun)} ago"
-    return "just now"
+    return ago(min(time, now), now) if time else "unknown"
 
 
 def find_word(workspace: Workspace, run: Run) -> str:

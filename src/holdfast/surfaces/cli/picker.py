@@ -9,7 +9,6 @@ import codecs
 import contextlib
 import os
 import select
-import shutil
 import signal
 import sys
 import termios
@@ -157,6 +156,8 @@ class _Screen:
 
 def _size() -> os.terminal_size:
     """Of the terminal that is drawn on, which may have changed since somebody put it into the environment."""
+    import shutil  # slow to load, and every command loads this module
+
     size = os.get_terminal_size(sys.stderr.fileno())
     return size if size.columns and size.lines else shutil.get_terminal_size()
 

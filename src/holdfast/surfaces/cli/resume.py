@@ -104,21 +104,34 @@ def _team(
         data, talk = _apart(screen, only_print)
         return Said(found, data, [*talk, f"Choose one: {', '.join(hints)}"], FAILED)
     if start_from is None:
-        terminal.emit(screen, sys.stderr)
-        numbers = [str(number) for number in range(1, len(found.recovery) + 1)]
-        best = str(found.recovery.index(recommended(found.recovery)) + 1)
-        chosen = questions.prompt("Enter choice", choices=numbers, default=best)
-        start_from = found.recovery[int(chosen) - 1].start_from
+        start_from = choose_way(workspace, found)
     done = go(start_from=start_from)
     branch = workspace.hide(Repository(workspace.root).head().branch)
-    talk = []
+    talk = told_recovery(done)
+    if done.conversation:
+        talk.append(f"Its conversation goes on with: {_shell_line(workspace, done)}")
+    return Said(done, _told(workspace, layout.resumed_screen(done.run, branch)), talk)
+
+
+def choose_way(workspace: Workspace, found: Resumed) -> str:
+    """Ask at the terminal how to resume a Go Team run, with what each way would lose."""
+    layout = find_layout(found.run.layout)
+    silent = layout.silent_since(workspace, found.run)
+    terminal.emit(_told(workspace, layout.recovery_screen(found.run, found.recovery, silent)), sys.stderr)
+    numbers = [str(number) for number in range(1, len(found.recovery) + 1)]
+    best = str(found.recovery.index(recommended(found.recovery)) + 1)
+    chosen = questions.prompt("Enter choice", choices=numbers, default=best)
+    return found.recovery[int(chosen) - 1].start_from
+
+
+def told_recovery(done: Resumed) -> list[Line]:
+    """How a recovery is taken back."""
+    talk: list[Line] = []
     if done.restored and done.restored.restore:
         talk.append(f"Restored from {done.restored.to}; `holdfast undo` takes that back")
     if done.kept:
         talk.append(f"What was there is kept: `holdfast restore {done.kept} --both` takes the fresh start back")
-    if done.conversation:
-        talk.append(f"Its conversation goes on with: {_shell_line(workspace, done)}")
-    return Said(done, _told(workspace, layout.resumed_screen(done.run, branch)), talk)
+    return talk
 
 
 def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
@@ -130,8 +143,10 @@ def _told(workspace: Workspace, lines: Iterable[Line]) -> list[Line]:
 
 def _history(workspace: Workspace, recovery: Recovery) -> Said:
     """The archived sessions, as `holdfast history` lists them."""
-    listed = said_history(past_runs(workspace), 10)
-    ways = [f"`holdfast resume ID` goes on with one; the damaged file is still {recovery.path}"]
+    found = past_runs(workspace)
+    listed = said_history(found, 10)
+    ways = ["`holdfast resume ID` goes on with one"] if found.runs else []
+    ways.append(f"The damaged file is still {recovery.path}")
     return structs.replace(listed, result=recovery, talk=[*listed.talk, *ways])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from holdfast.core.errors import DONE, Damaged
 from holdfast.core.fold.run import interrupted
 from holdfast.core.text import one_line
@@ -43,7 +45,7 @@ def said_checkpoints(found: CheckpointsListed, view: View) -> Said:
 
 def _none(touching: str | None, filtered: bool) -> str:
     if touching:
-        return f"None of the checkpoints touched {one_line(touching)}"
+        return f"None of the checkpoints touched {one_line(os.path.relpath(touching))}"
     return "No checkpoint fits" if filtered else "No checkpoint yet: `holdfast checkpoint` makes one"
 
 

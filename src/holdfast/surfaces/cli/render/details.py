@@ -72,7 +72,7 @@ def _entries(run: Run) -> Iterator[Line]:
     for prompt in run.prompts[-5:]:
         yield f"prompt     {one_line(prompt.text, 200)}"
     for action in run.actions[-10:]:
-        yield f"action     {one_line(action.text, 200)}"
+        yield f"action     {one_line(action.headline, 200)}"
     if run.reply:
         yield f"said       {one_line(run.reply, 200)}"
     for file in list(run.files)[-10:]:

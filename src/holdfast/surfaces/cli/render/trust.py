@@ -18,7 +18,7 @@ def said_grants(found: TrustListed, view: View) -> Said:
     for grant in found.grants:
         lines.append((STYLE_OF.get(grant.state, "dim"), f"{grant.state:<8} {one_line(grant.path)}"))
         lines += [f"           {literal(command)}" for command in grant.commands]
-    return Said(found, lines, [] if lines else ["Nothing was ever allowed"])
+    return Said(found, lines, [] if lines else ["Nothing is allowed"])
 
 
 @renders(Untrusted)
