@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import holdfast.agents
-from holdfast.agents import generic, registry
-from holdfast.agents.protocol import Agent, Moment
+from holdfast.agents import registry
+from holdfast.agents.protocol import GENERIC, Agent, Moment
 from tests.mutations.trying import copy
 
 ROOT = Path(__file__).parents[2]
@@ -141,7 +141,7 @@ def test_list_in_contributing_has_every_file_of_an_agent() -> None:
 @pytest.mark.parametrize("name", ["claude", "parrot", "generic"])
 @pytest.mark.usefixtures("invented")
 def test_adapter_fits_the_protocol(name: str) -> None:
-    agent = generic if name == "generic" else registry.find_agent(name)
+    agent = GENERIC if name == "generic" else registry.find_agent(name)
     for member in MEMBERS:
         value = getattr(agent, member)
         wanted = getattr(Agent, member, None)

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from holdfast.agents import generic, registry
-from holdfast.agents.protocol import Agent
+from holdfast.agents import registry
+from holdfast.agents.protocol import GENERIC, Agent
 from holdfast.core import ids
 from holdfast.core.model import Body, Draft, Process
 from holdfast.core.text import sound
@@ -30,7 +30,7 @@ CONVERSATIONS = {
     "sessionID",
     "thread-id",
 }  # some calls of OpenCode have none
-ADAPTERS: dict[str, Agent] = {"generic": generic, **{agent.NAME: agent for agent in registry.adapters()}}
+ADAPTERS: dict[str, Agent] = {"generic": GENERIC, **{agent.NAME: agent for agent in registry.adapters()}}
 
 EVERY_ADAPTER = pytest.mark.parametrize("agent", ADAPTERS.values(), ids=ADAPTERS.keys())
 
@@ -64,7 +64,7 @@ def check_drafts(call: Call, drafts: list[Draft]) -> None:
 
 def test_every_adapter_is_under_this_contract() -> None:
     assert {agent.NAME for agent in registry.adapters()} <= ADAPTERS.keys()
-    assert registry.find_agent("an agent nobody has heard of") is generic
+    assert registry.find_agent("an agent nobody has heard of") is GENERIC
 
 
 @EVERY_ADAPTER
@@ -114,7 +114,7 @@ def test_same_call_becomes_the_same_events_again(agent: Agent) -> None:
 
 
 def test_plain_call_keeps_all_that_is_known_of_it() -> None:
-    (draft,) = generic.read_call(a_call(payload={"a": [1]})).drafts
+    (draft,) = GENERIC.read_call(a_call(payload={"a": [1]})).drafts
     assert (draft.kind, draft.agent, draft.time) == ("call.kept", "robot", datetime(2026, 1, 1, tzinfo=UTC))
     assert draft.body == {
         "agent": "robot",

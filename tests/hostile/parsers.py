@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from holdfast.agents import generic
 from holdfast.agents.claude import events, hooks, settings_file, status_line, transcript_events
-from holdfast.agents.protocol import NotSettings
+from holdfast.agents.protocol import GENERIC, NotSettings
 from holdfast.core import chat_commands, ids, search_terms, text, untrusted_text
 from holdfast.core.errors import Refused
 from holdfast.core.formats import json_edit, json_salvage
@@ -103,7 +102,7 @@ NAME = "00000000000000000001-2cc64b64-1-00000000"
 def read_payload(data: bytes) -> None:
     """Whatever the client says, each event that it could mean is told."""
     call = inbox.decode(NAME, GOOD_CALL + data)
-    for reader in (events, generic):
+    for reader in (events, GENERIC):
         for draft in reader.read_call(call).drafts:
             storable(draft.body)
     if isinstance(call.payload, dict):
@@ -152,18 +151,16 @@ TRANSCRIPT = dumped(
 
 def retell(data: bytes) -> None:
     """Lines as values: what they say can be kept."""
-    telling = transcript_events.Retelling([], NOON)
+    lines = []
     for line in data.split(b"\n"):
-        try:
-            value = inbox.parse(line)
-        except inbox.NotACall:
-            continue
-        if isinstance(value, dict):
-            for draft in telling.tell(value):
-                storable(draft.body)
-            transcript_events.goal_in(value)
-    for draft in telling.unfinished():
+        with contextlib.suppress(inbox.NotACall):
+            lines.append(inbox.parse(line))
+    values = [value for value in lines if isinstance(value, dict)]
+    telling = transcript_events.Retelling(values, NOON)
+    for draft in telling.drafts():
         storable(draft.body)
+    for value in values:
+        transcript_events.goal_in(value)
     assert telling.tally.read >= 0
     storable([telling.tally.cost, telling.tally.read, telling.tally.written])
 
@@ -370,7 +367,7 @@ SETTINGS = [
 def edit_settings(data: bytes) -> None:
     """What is put in can be taken out, and the rest stays."""
     said = data.decode()
-    settings_file.check(said)
+    settings_file.parse(said)
     calls = {event: call for event, call in OURS.items() if event in ("Stop", "SessionStart")}
     changed, _ = settings_file.with_calls(said, calls)
     assert set(calls) <= set(settings_file.called(settings_file.parse(changed)))

@@ -25,9 +25,8 @@ ONLY_CALLS = "it only calls a parser that is in this table"
 FUZZED = {
     "layouts.faber.reconcile": "seen files of FABER",
     "agents.claude.events": "payload of a hook",
-    "agents.generic": "payload of a hook",
     "system.locate": "git file",
-    "agents.protocol": "it is a protocol",
+    "agents.protocol": "payload of a hook",
     "surfaces.hooks.handle_call": ONLY_CALLS,
     "project.artifacts.declared": ONLY_CALLS,
     "project.sessions": "it reads one time that it wrote itself, and takes anything else for none",

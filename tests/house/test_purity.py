@@ -7,8 +7,8 @@ from .tree import foreign_imports, modules, used_names
 PURE = {name: module for name, module in modules().items() if module.folder == "core"}
 # Allowed foreign imports. All are free of side effects, except `os`, of which only a part may be used: see below.
 MAY_IMPORT = {
-    "__future__", "collections.abc", "copy", "datetime", "enum", "errno", "functools", "importlib", "json", "msgspec",
-    "os", "re", "typing", "unicodedata",
+    "__future__", "bisect", "collections.abc", "copy", "datetime", "enum", "errno", "functools", "importlib",
+    "itertools", "json", "msgspec", "os", "re", "typing", "unicodedata",
 }  # fmt: skip
 # module: allowed names of `os`, with the reason
 OF_OS = {

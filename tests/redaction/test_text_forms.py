@@ -92,7 +92,6 @@ def test_what_has_no_secret_keeps_every_character() -> None:
 def test_all_that_is_ascii_loses_the_same_characters_as_any_other_text() -> None:
     said = "".join(f"a{chr(number)}b" for number in range(0x80)) + "c\r\nd"
     assert text.visible(said) == text.visible(said + "é")[:-1] == text.ACTING.sub("", said)
-    assert text_forms._display_form(said) == text.visible(said)
 
 
 def test_every_character_that_is_taken_away_is_known_in_its_bytes() -> None:

@@ -4,25 +4,17 @@ Hooks load this, so it imports nothing. A `client.py` imports all of it, and def
 """
 
 NAME, LABEL = "", "an agent"
-MOMENTS = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "action",
-    "PostToolUse": "action",
-    "PostToolUseFailure": "action",
-    "PostToolBatch": "action",
-    "SubagentStart": "action",
-    "SubagentStop": "action",
-    "Stop": "turn",
-    "StopFailure": "turn",
-    "PreCompact": "compacting",
-    "PostCompact": "compacted",
-    "SessionEnd": "end",
-    "Setup": "other",
-    "PermissionRequest": "other",
-    "Notification": "other",
-    "CwdChanged": "other",
+EVENTS = {
+    "start": "SessionStart",
+    "prompt": "UserPromptSubmit",
+    "action": "PreToolUse PostToolUse PostToolUseFailure PostToolBatch SubagentStart SubagentStop",
+    "turn": "Stop StopFailure",
+    "compacting": "PreCompact",
+    "compacted": "PostCompact",
+    "end": "SessionEnd",
+    "other": "Setup PermissionRequest Notification CwdChanged",
 }
+MOMENTS = {event: moment for moment, events in EVENTS.items() for event in events.split()}
 PROJECT: str | None = None  # the environment variable with its project
 PROCESS: str | None = None  # its process id
 CONVERSATION: str | None = None  # its conversation

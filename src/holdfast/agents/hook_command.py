@@ -50,13 +50,9 @@ def files_of(handler: object) -> tuple[str, list[str]] | None:
     agent, _, event = command.rpartition(" ")[0].rpartition(" ")[2], "", command.rpartition(" ")[2]
     if not agent.isidentifier() or not event.isidentifier():
         return None
-    forms = (
-        f"{TEST}{program}{AND}{script}{OR}{program} -I -S {script} {agent} {event}",
-        f"{TEST}{program}{AND}{script}{OR}{program} -I {script} {agent} {event}",
-        f"{TEST}{program}{AND}{script}{OR}{program} -I{MODULE}{agent} {event}",  # written by older versions
-    )
-    is_quoted = (quote(python), quote(path)) == (program, script)
-    return (python, [path]) if is_quoted and command in forms else None
+    of_older = f"{TEST}{quote(python)}{AND}{quote(path)}{OR}{quote(python)} -I{MODULE}{agent} {event}"
+    forms = (of_older, *(exact(agent, event, python, path, answers=answers) for answers in (False, True)))
+    return (python, [path]) if command in forms else None
 
 
 def is_old(handler: object) -> bool:

@@ -120,7 +120,11 @@ def uninstall(place: Place) -> Changed:
                 _note(place.state, path, Record(path_text(path), original, before, made))
                 if not exact:
                     Generations(place.state / "generations").keep(path, before)
-                if not _give_back(path, before, original):
+                if original is None:
+                    theirs = shared_files.remove_shared(path, before)
+                else:
+                    theirs = shared_files.replace_shared(path, before, original)
+                if theirs is not None:  # another process changed the file at the same time
                     continue
             _finish(place.state, path, made)
             return Changed(path_text(path), events, exact or not events, gone=original is None)
@@ -130,7 +134,7 @@ def uninstall(place: Place) -> Changed:
 def _text(place: Place, path: Path, data: bytes | None) -> str:
     try:
         text = (data or b"").decode()
-        place.format.check(text)
+        place.format.found_in(text)
         return text
     except UnicodeDecodeError as error:
         raise _unreadable(path, "it is not UTF-8") from error
@@ -180,13 +184,6 @@ def _write(place: Place, path: Path, before: bytes | None, after: bytes, made: l
                 os.mkdir(directory)
                 files.sync_directory(Path(os.fsdecode(directory)).parent)  # safeguard: sync-settings-directory
     return shared_files.replace_shared(path, before, after, place.mode) is None
-
-
-def _give_back(path: Path, before: bytes, original: bytes | None) -> bool:
-    """Restore the original content; False if another process changed the file at the same time."""
-    if original is None:
-        return shared_files.remove_shared(path, before) is None
-    return shared_files.replace_shared(path, before, original) is None
 
 
 def _finish(state: Path, path: Path, made: list[bytes]) -> None:

@@ -72,13 +72,9 @@ def parse(line: bytes) -> Line | None:
         return None
     try:
         value = _decode(line)
-    except UNREADABLE:  # the last line may be incomplete; an escaped lone surrogate is tolerated
-        value = _parse_patiently(line) if b"\\u" in line else None
+    except UNREADABLE:  # the last line may be incomplete
+        try:
+            value = inbox.parse(line) if b"\\u" in line else None  # tolerates an escaped lone surrogate
+        except NotACall:
+            return None
     return value if isinstance(value, dict) else None
-
-
-def _parse_patiently(line: bytes) -> Any:
-    try:
-        return inbox.parse(line)
-    except NotACall:
-        return None

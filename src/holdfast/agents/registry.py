@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Protocol, cast
 
-from holdfast.agents import generic, generic_client
+from holdfast.agents import generic_client
 from holdfast.agents.generic_client import text_of
-from holdfast.agents.protocol import Agent
-from holdfast.core.model import Body
+from holdfast.agents.protocol import GENERIC, Agent
+from holdfast.agents.recognised import CLIENTS
+from holdfast.core.model import Body, object_of
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Caller
 from holdfast.system.lazy_adapter import LazyAdapter
@@ -27,7 +28,7 @@ DEFAULT = "claude"  # for runs without an agent
 
 
 class Client(Protocol):
-    """The interface of a `client.py`, the part of an adapter that hooks load."""
+    """The description of a client for hooks: a `client.py`, or a row in `recognised.py`."""
 
     NAME: str
     LABEL: str
@@ -43,25 +44,28 @@ class Client(Protocol):
 
 
 def find_client(name: str) -> Client:
-    module = import_module(f"holdfast.agents.{name}.client") if name in NAMES else generic_client
-    return cast(Client, module)
+    if name not in NAMES:
+        return cast(Client, generic_client)
+    return cast(Client, CLIENTS.get(name) or import_module(f"holdfast.agents.{name}.client"))
 
 
 @functools.cache
 def find_agent(name: str | None) -> Agent:
     """The adapter of that name, or the generic one."""
-    members = import_module(f"holdfast.agents.{name}").__dict__.get("MEMBERS") if name in NAMES else None
-    return cast(Agent, LazyAdapter(f"holdfast.agents.{name}", members, generic) if members else generic)
+    if name not in NAMES or name in CLIENTS:
+        return GENERIC
+    package = f"holdfast.agents.{name}"
+    return cast(Agent, LazyAdapter(package, import_module(package).MEMBERS, GENERIC))
 
 
 def adapters() -> list[Agent]:
     """The agents that can be installed."""
-    return [agent for name in NAMES if (agent := find_agent(name)) is not generic]
+    return [find_agent(name) for name in NAMES if name not in CLIENTS]
 
 
 def identify(call: Call) -> None:
     """Correct the agent, event and process of a call from its payload."""
-    payload = call.payload if isinstance(call.payload, dict) else {}
+    payload = object_of(call.payload)
     call.agent = caller(call)
     call.event = text_of(payload, "hook_event_name") or text_of(payload, "hookName") or call.event
     if find_client(call.agent).PROCESS is None:
@@ -72,7 +76,7 @@ def caller(call: Call) -> str:
     """The agent that made a call. The claim of an unsupported agent is never overruled."""
     if call.agent not in NAMES:
         return call.agent
-    payload = call.payload if isinstance(call.payload, dict) else {}
+    payload = object_of(call.payload)
     if found := next((name for name in NAMES if find_client(name).is_caller(payload)), None):
         return found
     runs_ours = find_client(call.agent).RECORDED  # includes the marks of other clients that run its hooks

@@ -6,15 +6,18 @@ do not fit are dropped from the end of a section, and the brief names them with 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from holdfast.core.event_text import reply_line
 from holdfast.core.fold import activity, steps
 from holdfast.core.fold.external import said
-from holdfast.core.model import Action, Artifact, Bearings, Decision, Ending, Note, Run, Session, Status, Task
+from holdfast.core.model import Artifact, Bearings, Decision, Ending, Note, Run, Session, Status, Task
 from holdfast.core.text import count, format_time, one_line, visible
 from holdfast.core.untrusted_text import ROOM, Chance, age, enclose
 
@@ -56,7 +59,7 @@ def plan_brief(
     chance: Chance,
 ) -> Brief:
     """Return the brief of a run, fenced, in at most `budget` characters."""
-    found = bearings or Bearings()
+    found, decisions = bearings or Bearings(), run.standing_decisions[::-1]
     sections = [
         Section("", WHOLE, list(_head(run, now))),
         Section("Where it stopped", 20, list(_stop(run, last, now)), "from the agent's calls"),
@@ -65,18 +68,18 @@ def plan_brief(
         Section("Where the record and git do not agree", 10, _listed(found.disagreements), FILES, age(now, now)),
         Section("Steps", 10, _listed(steps.step_lines(run)), TOLD, _newest(run, now)),
         Section("Agents", 10, _listed(steps.worker_lines(run)), TOLD, _newest(run, now)),
-        Section("Open tasks", 15, [_task(task, now) for task in run.open_tasks if not task.pinned], TOLD),
-        Section("Decisions", 20, _decisions(run, now), TOLD),
+        Section("Open tasks", 15, [_entry(task, now) for task in run.open_tasks if not task.pinned], TOLD),
+        Section("Decisions", 20, [_entry(each, now) for each in decisions if not each.pinned], TOLD),
         Section(
             "Errors met, newest first", 10, [_dated(met.text, met.time, now) for met in reversed(run.errors)], TOOLS
         ),
-        Section("Done", 10, [_task(task, now) for task in reversed(run.tasks) if task.done and not task.pinned], TOLD),
+        Section("Done", 10, [_entry(each, now) for each in reversed(run.tasks) if each.done and not each.pinned], TOLD),
         Section("Last prompts", 20, list(_prompts(run, now)), "what the agent was asked"),
         Section("Last actions", 6, list(_actions(run, now)), TOOLS),
         Section("Files touched, newest first", 12, [_dated(*file, now) for file in reversed(run.files.items())], TOOLS),
         Section("Changes that are not committed", 6, _listed(found.uncommitted), FILES, age(now, now)),
         Section(KEPT, 10, _listed((run.summary or "").splitlines()), "the agent's words", age(run.compacted, now)),
-        Section("Notes", 10, [_note(note, now) for note in reversed(run.notes) if not note.pinned], TOLD),
+        Section("Notes", 10, [_entry(note, now) for note in reversed(run.notes) if not note.pinned], TOLD),
         *(_content(artifact, now) for artifact in artifacts),
     ]
     text, left_out = _fit([section for section in sections if section.lines], max(0, budget - ROOM), budget)
@@ -109,7 +112,7 @@ def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[str]:
         yield _dated(f"a subagent was at work: {kind}", since, now)
     if run.reply:
         yield _dated(f"the agent's last words: {run.reply}", since, now)
-    if last and last.last_action and not (run.reply and last.last_action.startswith("said: ")):
+    if last and last.last_action and last.last_action != (run.reply and reply_line(run.reply)):
         yield _dated(f"the last session's last action: {last.last_action}", since, now)
     elif run.last_call:
         yield _dated(f"the last call that was kept: {run.last_call}", run.updated, now)
@@ -125,13 +128,10 @@ def _actions(run: Run, now: datetime) -> Iterable[str]:
     told: set[str] = set()
     for action in reversed(run.actions):
         line = f"- {one_line(action.text, SHORT)}"
-        if line not in told and not action.error and not _only_wrote(run, action):
+        only_wrote = bool(action.files) and all(file in run.files for file in action.files)
+        if line not in told and not action.error and not only_wrote:
             told.add(line)
             yield line + age(action.time, now)
-
-
-def _only_wrote(run: Run, action: Action) -> bool:
-    return bool(action.files) and all(file in run.files for file in action.files)
 
 
 def _newest(run: Run, now: datetime) -> str:
@@ -143,27 +143,16 @@ def _newest(run: Run, now: datetime) -> str:
 
 def _pinned(run: Run, now: datetime) -> Iterable[str]:
     """Yield the pinned entries, which every brief carries."""
-    yield from (_decision(entry, now) for entry in reversed(run.standing_decisions) if entry.pinned)
-    yield from (_task(task, now) for task in run.tasks if task.pinned)
-    yield from (_note(note, now) for note in run.notes if note.pinned)
+    entries: list[Decision | Note | Task] = [*reversed(run.standing_decisions), *run.tasks, *run.notes]
+    yield from (_entry(entry, now) for entry in entries if entry.pinned)
 
 
-def _decisions(run: Run, now: datetime) -> list[str]:
-    return [_decision(entry, now) for entry in reversed(run.standing_decisions) if not entry.pinned]
-
-
-def _decision(entry: Decision, now: datetime) -> str:
-    because = f" (because {_one(entry.because)})" if entry.because else ""
-    return f"- {entry.id} {_one(entry.text)}{because}{age(entry.time, now)}"
-
-
-def _task(task: Task, now: datetime) -> str:
-    outcome = f": {_one(task.outcome)}" if task.outcome else ""
-    return f"- {task.id} {_one(task.text)}{outcome}{age(task.done or task.added, now)}"
-
-
-def _note(note: Note, now: datetime) -> str:
-    return f"- {note.id} {_one(note.text)}{age(note.time, now)}"
+def _entry(entry: Decision | Note | Task, now: datetime) -> str:
+    time, more = (entry.done or entry.added, entry.outcome) if isinstance(entry, Task) else (entry.time, None)
+    tail = f": {_one(more)}" if more else ""
+    if isinstance(entry, Decision) and entry.because:
+        tail = f" (because {_one(entry.because)})"
+    return f"- {entry.id} {_one(entry.text)}{tail}{age(time, now)}"
 
 
 def _dated(text: str, moment: datetime | None, now: datetime) -> str:
@@ -190,11 +179,10 @@ def _one(text: str) -> str:
 
 def _fit(sections: list[Section], room: int, budget: int) -> tuple[str, list[str]]:
     """The lines that fit into the room, in order, and what was left out of them for the sake of the budget."""
-    most = room
-    whole = sum(_size(section, len(section.lines)) for section in sections)
+    sizes = [_sizes(section) for section in sections]
     worst = _missing([f"{each.title or 'head'} ({len(each.lines)} of {len(each.lines)})" for each in sections], budget)
-    room -= len(worst) + 1 if whole > room else 0
-    taken = _shared(sections, room)
+    is_over = sum(size[-1] for size in sizes) > room
+    taken = _shared(sections, sizes, room - (len(worst) + 1 if is_over else 0))
     kept: list[str] = []
     left_out: list[str] = []
     for section, number in zip(sections, taken, strict=True):
@@ -205,44 +193,36 @@ def _fit(sections: list[Section], room: int, budget: int) -> tuple[str, list[str
             left_out.append(f"{section.title or 'head'} ({total - number} of {total})")
     if left_out:
         kept.append(_missing(left_out, budget))
-    return visible("\n".join(kept))[:most], left_out
+    return visible("\n".join(kept))[:room], left_out
 
 
-def _shared(sections: list[Section], room: int) -> list[int]:
+def _sizes(section: Section) -> list[int]:
+    """Return the characters of a section with its title and its first lines, by their number."""
+    title = sum(len(line) + 1 for line in _titled(section))
+    return list(accumulate((len(line) + 1 for line in section.lines), initial=title))
+
+
+def _shared(sections: list[Section], sizes: list[list[int]], room: int) -> list[int]:
     """Return the number of lines per section: first its share, then what is left, the most important first."""
-    taken = [0] * len(sections)
+    taken, used = [0] * len(sections), [0] * len(sections)
+
+    def fill(number: int, limit: int) -> int:
+        """Take as many lines as fit; returns the characters that these are more."""
+        before = used[number]
+        taken[number] = max(bisect_right(sizes[number], limit) - 1, 0)
+        used[number] = sizes[number][taken[number]] if taken[number] else 0
+        return used[number] - before
+
     first = [number for number, section in enumerate(sections) if section.share == WHOLE]
     others = [number for number in range(len(sections)) if number not in first]
     for number in first:
-        taken[number] = _fill(sections[number], 0, room)
-        room -= _size(sections[number], taken[number])
-    shares = sum(sections[number].share for number in others)
-    left = room
+        room -= fill(number, room)
+    shares, left = sum(sections[number].share for number in others), room
     for number in others:
-        taken[number] = _fill(sections[number], 0, room * sections[number].share // shares)
-        left -= _size(sections[number], taken[number])
+        left -= fill(number, room * sections[number].share // shares)
     for number in others:
-        before = _size(sections[number], taken[number])
-        taken[number] = _fill(sections[number], taken[number], left + before)
-        left -= _size(sections[number], taken[number]) - before
+        left -= fill(number, used[number] + left)
     return taken
-
-
-def _fill(section: Section, number: int, room: int) -> int:
-    """Return the number of lines that fit below the title, of which `number` are taken already."""
-    used = _size(section, number) if number else sum(len(line) + 1 for line in _titled(section))
-    for line in section.lines[number:]:
-        used += len(line) + 1
-        if used > room:
-            break
-        number += 1
-    return number
-
-
-def _size(section: Section, number: int) -> int:
-    if not number:
-        return 0
-    return sum(len(line) + 1 for line in [*_titled(section), *section.lines[:number]])
 
 
 def _titled(section: Section) -> list[str]:

@@ -70,18 +70,14 @@ def parse(text: str) -> Order | None:
     """
     pieces: list[str] = []
     for piece in PIECE.split(text) if len(text) <= LONGEST else []:
-        if not pieces or (_single(piece) and not _ends_in_words(pieces[-1])):
+        before = _single(pieces[-1]) if pieces and pieces[-1][-1:].isspace() else None
+        is_inside = before is not None and FORMS[before.word].spaced  # of a goal such as `Explain *help`
+        if not pieces or (_single(piece) and not is_inside):
             pieces.append(piece)
         else:  # a star inside the previous command's argument
             pieces[-1] += piece
     orders = [_single(piece) for piece in pieces if piece.strip()]
     return orders[-1] if orders and all(orders) else None
-
-
-def _ends_in_words(piece: str) -> bool:
-    """Return True if text after this piece belongs to its argument: a goal such as `Explain *help`."""
-    order = _single(piece)
-    return piece[-1:].isspace() and order is not None and FORMS[order.word].spaced
 
 
 def _single(text: str) -> Order | None:

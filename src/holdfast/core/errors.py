@@ -123,12 +123,10 @@ def from_os_error(error: OSError) -> Trouble:
     sentence, remedy = REMEDIES.get(error.errno or 0, (error.strerror or "The system call failed", ""))
     name = error.filename
     path = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else name
-    facts = [("path", _asked_for(path))] if isinstance(path, str) and path else []
+    facts = []
+    if isinstance(path, str) and path:
+        import re
+
+        final = re.sub(r"(?<=/)\.([^/]+)\.[0-9a-f]{12}\Z", r"\1", path)  # of a file under its temporary name
+        facts = [("path", final)]
     return Trouble(sentence, [*facts, ("error", f"errno {error.errno}")], [remedy] if remedy else [])
-
-
-def _asked_for(path: str) -> str:
-    """Return the final name of a file that is written under a temporary one."""
-    import re
-
-    return re.sub(r"(?<=/)\.([^/]+)\.[0-9a-f]{12}\Z", r"\1", path)

@@ -18,6 +18,11 @@ def headline(event: Event) -> str:
     return one_line(headline_of(event.body) if headline_of else event.kind, WIDTH)
 
 
+def reply_line(text: str) -> str:
+    """Return the headline of an agent's reply."""
+    return one_line(f"said: {text}", WIDTH)
+
+
 def searchable(event: Event) -> str:
     """Return the words of an event that are indexed; empty for most."""
     return "\n".join(_searched(event))
@@ -100,7 +105,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
     "action.taken": lambda body: _joined(
         " refused: " if body.get("refused") is True else " failed: ", body.get("text"), body.get("error")
     ),
-    "turn.ended": lambda body: f"said: {_text(body.get('text'))}",
+    "turn.ended": lambda body: reply_line(_text(body.get("text"))),
     "error.met": lambda body: f"error: {_text(body.get('text'))}",
     "subagent.started": lambda body: f"subagent {_text(body.get('type'))} started",
     "subagent.ended": lambda body: f"subagent {_text(body.get('type'))}: {_text(body.get('text'))}",

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o and u, which are easily misread
 LENGTH = 10
@@ -70,12 +70,7 @@ def hexdigest(name: str, *parts: bytes, **options: int) -> str:
 def _maker(name: str, is_small: bool) -> Callable[..., Any]:
     for home in HOMES[name] if is_small else ():
         try:
-            return _member(home, name)
+            return cast(Callable[..., Any], getattr(import_module(home), name))
         except ImportError:  # this Python was built without it
             continue
-    return _member("hashlib", name)
-
-
-def _member(module: str, name: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
+    return cast(Callable[..., Any], getattr(import_module("hashlib"), name))

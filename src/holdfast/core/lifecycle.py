@@ -5,7 +5,7 @@ A move that the table lacks is refused, with the reason and an alternative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -35,24 +35,18 @@ ENDINGS = {
     Move.ABANDON: Status.ABANDONED,
 }
 
-TABLE: dict[tuple[Status, Move], Status] = {
-    (Status.CREATED, Move.TELL): Status.ACTIVE,
-    (Status.CREATED, Move.ATTEND): Status.ACTIVE,
-    (Status.INTERRUPTED, Move.ATTEND): Status.ACTIVE,
-    (Status.CREATED, Move.ACT): Status.ACTIVE,
-    (Status.PAUSED, Move.ACT): Status.ACTIVE,
-    (Status.INTERRUPTED, Move.ACT): Status.ACTIVE,
-    (Status.CREATED, Move.RESUME): Status.ACTIVE,
-    (Status.PAUSED, Move.RESUME): Status.ACTIVE,
-    (Status.INTERRUPTED, Move.RESUME): Status.ACTIVE,
-    (Status.CREATED, Move.PAUSE): Status.PAUSED,
-    (Status.ACTIVE, Move.PAUSE): Status.PAUSED,
-    (Status.INTERRUPTED, Move.PAUSE): Status.PAUSED,
-    (Status.CREATED, Move.INTERRUPT): Status.INTERRUPTED,
-    (Status.ACTIVE, Move.INTERRUPT): Status.INTERRUPTED,
-    **{(status, move): end for status in OPEN for move, end in ENDINGS.items()},
-    **{(end, Move.REOPEN): Status.ACTIVE for end in ENDINGS.values()},
+# Each move: the status to which it leads, and those from which it does.
+MOVES: dict[Move, tuple[Status, Collection[Status]]] = {
+    Move.TELL: (Status.ACTIVE, [Status.CREATED]),
+    Move.ATTEND: (Status.ACTIVE, [Status.CREATED, Status.INTERRUPTED]),
+    Move.ACT: (Status.ACTIVE, [Status.CREATED, Status.PAUSED, Status.INTERRUPTED]),
+    Move.RESUME: (Status.ACTIVE, [Status.CREATED, Status.PAUSED, Status.INTERRUPTED]),
+    Move.PAUSE: (Status.PAUSED, [Status.CREATED, Status.ACTIVE, Status.INTERRUPTED]),
+    Move.INTERRUPT: (Status.INTERRUPTED, [Status.CREATED, Status.ACTIVE]),
+    Move.REOPEN: (Status.ACTIVE, ENDINGS.values()),
+    **{move: (end, OPEN) for move, end in ENDINGS.items()},
 }
+TABLE = {(status, move): to for move, (to, statuses) in MOVES.items() for status in statuses}
 # Idempotent moves, and moves of an ended run: nothing changes, and nothing is refused.
 SAME = {
     *((status, move) for status in Status for move in (Move.TELL, Move.ATTEND, Move.ACT, Move.INTERRUPT)),

@@ -18,7 +18,15 @@ def text_of(value: Any) -> str:
 
 
 def texts_of(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    return [item for item in list_of(value) if isinstance(item, str)]
+
+
+def object_of(value: Any) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def int_of(value: Any, least: int = 0, most: int = 10**9) -> int | None:
@@ -120,6 +128,15 @@ class Ending(StrEnum):
     @classmethod
     def _missing_(cls, value: object) -> Ending:
         return cls.ENDED
+
+
+class Cause(StrEnum):
+    """Why a run was interrupted, in the words of Go Team's document. The values are stored."""
+
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    DISCONNECT = "disconnect"
+    ERROR = "error"
 
 
 class Session(Struct):
@@ -319,6 +336,11 @@ class Checkpoint(Struct):
     def reason(self) -> Reason:
         return Reason(self.kind)
 
+    @property
+    def objects(self) -> list[str]:
+        """Its objects in git, from which all others are reached."""
+        return [self.tree, self.beside, *([self.staged] if self.staged else [])]
+
 
 class Restore(Struct):
     """One restore of the worktree to a checkpoint."""
@@ -444,6 +466,7 @@ class Run(Struct):
     status_since: datetime | None = None
     status_reason: str | None = None
     evidence: str | None = None
+    cause: Cause | None = None  # of the interruption; null: a crash
     tags: list[str] = []
     agents: list[str] = []
     decisions: list[Decision] = []

@@ -10,18 +10,14 @@ from datetime import datetime
 from msgspec import Struct, structs
 
 from holdfast.core.fold.team import last_kept, since_kept
-from holdfast.core.model import Kept, Run, Status
+from holdfast.core.model import Cause, Kept, Run, Status
 from holdfast.core.text import count, stamp
 
 CHECKPOINT, LIVE, FRESH = "checkpoint", "live_state", "fresh_start"
 NAMES = {CHECKPOINT: "checkpoint", LIVE: "live", FRESH: "fresh"}  # values of `--from`
-TIMEOUT, CRASH, DISCONNECT, ERROR = "timeout", "crash", "disconnect", "error"
 NOTHING = "none"
 UNKNOWN = "unknown: the live state is older than the checkpoint"
 UNSAVED = "~30 seconds of work, or more: another program wrote this session, and only its last save is known"
-FILES_SAY, REGISTRY_SAYS = "its files say", "its registry says so"
-UNHEARD = "it was active, and nothing was saved since"
-ELSEWHERE = ("another machine", "another container", "silent", "files say timeout")
 DESCRIBED = {
     CHECKPOINT: "Resume from last checkpoint (safe)",
     LIVE: "Resume from last auto-save (experimental)",
@@ -51,20 +47,11 @@ def told_silent(id: str, since: datetime) -> str:
     return f"{id} is potentially interrupted: no sign of life since {stamp(since)}"
 
 
-def reason_of(run: Run) -> str | None:
+def cause_of(run: Run) -> Cause | None:
     """Return why a run stopped, as one of the document's four words; None if it was paused on purpose."""
     if run.status is Status.INTERRUPTED:
-        evidence = run.evidence or ""
-        if evidence.startswith(f"{DISCONNECT}:"):
-            return DISCONNECT
-        if told := next((word for word in (DISCONNECT, ERROR) if f"{FILES_SAY} {word}" in evidence), None):
-            return told
-        return TIMEOUT if any(word in evidence for word in ELSEWHERE) else CRASH
-    if run.status is Status.PAUSED and DISCONNECT in (run.status_reason or ""):  # written by earlier versions
-        return DISCONNECT
-    if any(step.status == "failed" for step in run.steps):
-        return ERROR
-    return None
+        return run.cause or Cause.CRASH
+    return Cause.ERROR if any(step.status == "failed" for step in run.steps) else None
 
 
 def options(run: Run) -> list[Option]:
@@ -90,12 +77,8 @@ def is_foreign(run: Run) -> bool:
     """Return True if another program did the last work, so that the journal knows only its files."""
     if run.standing.recovered is not None:
         return False
-    kept, why = last_kept(run), run.evidence or run.status_reason or ""
-    return (
-        run.standing.saved is not None
-        or why.startswith((FILES_SAY, REGISTRY_SAYS, UNHEARD))
-        or (kept is not None and kept.checkpoint is None)
-    )
+    kept = last_kept(run)
+    return run.standing.saved is not None or (kept is not None and kept.checkpoint is None)
 
 
 def interrupted_at(run: Run) -> datetime | None:

@@ -44,7 +44,7 @@ def _head(run: Run, sessions: list[Session], checkpoints: list[Checkpoint]) -> s
     facts = [
         as_code(run.id),
         run.status.value,
-        f"{_day(run.created)} to {_day(run.updated)}",
+        " to ".join(format_date(time) if time else "?" for time in (run.created, run.updated)),
         count(len(sessions), "session"),
         count(len(checkpoints), "checkpoint"),
     ]
@@ -56,12 +56,12 @@ def _head(run: Run, sessions: list[Session], checkpoints: list[Checkpoint]) -> s
     return "\n".join(lines) + "\n"
 
 
-def _section(title: str, rows: Iterable[str]) -> str:
+def _section(title: str, rows: Iterable[str], head: Iterable[str] = (), more: str = "- ") -> str:
     listed = list(rows)
     if not listed:
         return ""
-    more = [f"- and {len(listed) - MOST:,} more"] if len(listed) > MOST else []
-    return "\n".join([f"## {title}", "", *listed[:MOST], *more]) + "\n"
+    rest = [f"{more}and {len(listed) - MOST:,} more"] if len(listed) > MOST else []
+    return "\n".join([f"## {title}", "", *head, *listed[:MOST], *rest]) + "\n"
 
 
 def _done(run: Run) -> Iterator[str]:
@@ -114,24 +114,20 @@ def _session(session: Session, has_cost: bool) -> list[str]:
 
 def _checkpoints(checkpoints: list[Checkpoint]) -> str:
     named = [made for made in checkpoints if made.name or made.message] or checkpoints
-    what = [as_markdown(made.name or made.message or made.kind, 120) for made in named]
     rows = [
-        [as_code(made.id), format_time(made.time), f"{made.changes:,}", about]
-        for made, about in zip(named, what, strict=True)
+        [as_code(made.id), format_time(made.time), f"{made.changes:,}", as_markdown(_about(made), 120)]
+        for made in named
     ]
     return _table("Checkpoints", ["checkpoint", "made", "files", "what"], rows)
 
 
+def _about(made: Checkpoint) -> str:
+    return made.name or made.message or made.kind
+
+
 def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
-    if not rows:
-        return ""
-    lines = [f"| {' | '.join(cells)} |" for cells in ([*columns], ["---"] * len(columns), *rows[:MOST])]
-    more = ["", f"and {len(rows) - MOST:,} more"] if len(rows) > MOST else []
-    return "\n".join([f"## {title}", "", *lines, *more]) + "\n"
-
-
-def _day(time: datetime | None) -> str:
-    return format_date(time) if time else "?"
+    head, line, *lines = (f"| {' | '.join(cells)} |" for cells in (columns, ["---"] * len(columns), *rows))
+    return _section(title, lines, [head, line], more="\n")
 
 
 def lasting(time: timedelta) -> str:
@@ -151,13 +147,7 @@ LABEL = "Timeline of"
 LEAST = 24  # least width of an active period
 SHORTEST = timedelta(minutes=10)  # a shorter idle period is no gap
 MOST_SESSIONS, MOST_MARKS = 40, 400
-LANES = {
-    "prompt": "prompts",
-    "decision": "decisions",
-    "checkpoint": "checkpoints",
-    "compaction": "compactions",
-    "error": "errors",
-}
+LANES = ("prompt", "decision", "checkpoint", "compaction", "error")
 KINDS = {
     "prompt.given": "prompt", "decision.made": "decision", "context.compacted": "compaction", "error.met": "error",
     "step.failed": "error", "agent.failed": "error",
@@ -183,14 +173,14 @@ DARK = {
 
 def _style() -> str:
     """Colours for light and dark, in plain CSS."""
-    light, dark = (_rules(colours) for colours in (LIGHT, DARK))
+    light, dark = (" ".join(_rules(colours)) for colours in (LIGHT, DARK))
     text = "text { font: 12px system-ui, sans-serif; } .title { font-size: 16px; font-weight: 600; }"
     return f"{text} .gap {{ stroke-dasharray: 2 4; }}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 
-def _rules(colours: dict[str, str]) -> str:
-    strokes = f"line {{ stroke: {colours['line']}; }} .gap {{ stroke: {colours['faint']}; }}"
-    return " ".join([*(f".{name} {{ fill: {colour}; }}" for name, colour in colours.items()), strokes])
+def _rules(colours: dict[str, str]) -> Iterator[str]:
+    yield from (f".{name} {{ fill: {colour}; }}" for name, colour in colours.items())
+    yield f"line {{ stroke: {colours['line']}; }} .gap {{ stroke: {colours['faint']}; }}"
 
 
 class Mark(NamedTuple):
@@ -210,17 +200,12 @@ class Stretch(NamedTuple):
 
 def marks_of(events: Iterable[Event], checkpoints: Iterable[Checkpoint]) -> list[Mark]:
     """Return the marks below the sessions in order of time, the newest `MOST_MARKS`."""
-    found = [Mark(event.time, sort, headline(event)) for event in events if (sort := _sort(event))]
-    found += [
-        Mark(made.time, "checkpoint", f"{made.id}  {made.name or made.message or made.kind}") for made in checkpoints
-    ]
+    found = [Mark(made.time, "checkpoint", f"{made.id}  {_about(made)}") for made in checkpoints]
+    for event in events:
+        failed = event.kind == "action.taken" and event.body.get("error")
+        if sort := "error" if failed else KINDS.get(event.kind):
+            found.append(Mark(event.time, sort, headline(event)))
     return sorted(found)[-MOST_MARKS:]
-
-
-def _sort(event: Event) -> str | None:
-    if event.kind == "action.taken" and event.body.get("error"):
-        return "error"
-    return KINDS.get(event.kind)
 
 
 def draw(run: Run, sessions: list[Session], marks: list[Mark]) -> str:
@@ -328,7 +313,7 @@ def _bar(session: Session, run: Run, scale: Scale, y: int) -> Iterator[str]:
 
 
 def _lane(sort: str, marks: list[Mark], scale: Scale, y: int) -> Iterator[str]:
-    yield f'<text class="faint" x="24" y="{y + 16}">{LANES[sort]}</text>'
+    yield f'<text class="faint" x="24" y="{y + 16}">{sort}s</text>'
     yield f'<line x1="{LEFT}" x2="{ACROSS - RIGHT}" y1="{y + 12}" y2="{y + 12}"/>'
     for mark in marks:
         if mark.sort == sort:

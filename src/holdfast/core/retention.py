@@ -66,15 +66,19 @@ def plan_retention(
     the bytes that each needs and no newer one shares.
     """
     ordered = sorted(checkpoints, key=lambda checkpoint: (checkpoint.time, checkpoint.number), reverse=True)
-    last, removed = _last(ordered), list[Checkpoint]()
+    last, removed = dict[str, str](), list[Checkpoint]()
+    for checkpoint in sorted(ordered, key=lambda checkpoint: checkpoint.number, reverse=True):
+        last.setdefault(checkpoint.worktree, checkpoint.id)  # by number: a clock can be set back
     taken, staying, size = set[tuple[str, str]](), dict[str, int](), 0
     for checkpoint in ordered:
         worktree, weight = checkpoint.worktree, (weights or {}).get(checkpoint.id, 0)
-        slot = worktree, _slot(checkpoint.time, now, rules)
-        too_old = rules.oldest is not None and now - checkpoint.time > rules.oldest
+        age = now - checkpoint.time  # negative for a time in the future, which counts as now
+        part = None if age <= rules.all_of else len("2026-01-01T00") if age <= rules.hourly else len("2026-01-01")
+        slot = worktree, checkpoint.time.isoformat()[:part]  # of which only one is kept
+        too_old = rules.oldest is not None and age > rules.oldest
         if checkpoint.pinned or checkpoint.name is not None or checkpoint.id in needed:
             stays = True
-        elif checkpoint.id in last:
+        elif checkpoint.id == last[worktree]:
             stays = not (too_old and worktree in ended)
         else:
             too_many = rules.most is not None and staying.get(worktree, 0) >= rules.most
@@ -89,25 +93,9 @@ def plan_retention(
     return removed
 
 
-def _last(ordered: list[Checkpoint]) -> set[str]:
-    """Return the last checkpoint of each worktree, by number: a clock can be set back."""
-    last: dict[str, Checkpoint] = {}
-    for checkpoint in ordered:
-        if checkpoint.worktree not in last or checkpoint.number > last[checkpoint.worktree].number:
-            last[checkpoint.worktree] = checkpoint
-    return {checkpoint.id for checkpoint in last.values()}
-
-
 def still_needed(ledger: Run | None) -> set[str]:
     """Return the checkpoints that an undo, a redo or an unfinished restore refers to."""
     if ledger is None:
         return set()
     ways = [*ledger.undoable, *ledger.redoable, *([ledger.unfinished] if ledger.unfinished else [])]
     return {id for way in ways for id in (way.before, way.target)}
-
-
-def _slot(time: datetime, now: datetime, rules: Rules) -> str:
-    """Return the slot of a checkpoint, of which only one is kept. A time in the future counts as now."""
-    if now - time <= rules.all_of:
-        return time.isoformat()
-    return f"{time:%Y-%m-%d %H}" if now - time <= rules.hourly else f"{time:%Y-%m-%d}"

@@ -89,16 +89,13 @@ def _spans(words: list[tuple[int, int, str]], term: Term) -> list[tuple[int, int
     for at, (begin, _, word) in enumerate(words):
         if (word != first and not (size == 1 and term.is_beginning)) or not size or at + size > len(words):
             continue
-        if _fits([other for _, _, other in words[at : at + size]], wanted, term.is_beginning):
+        *before, last = [other for _, _, other in words[at : at + size]]
+        is_last = last == wanted[-1] or (term.is_beginning and last.startswith(wanted[-1]))
+        if is_last and before == wanted[:-1]:
             found.append((begin, words[at + size - 1][1]))
             if len(found) == MOST_MARKS:
                 break
     return found
-
-
-def _fits(words: list[str], wanted: list[str], is_beginning: bool) -> bool:
-    *before, last = words
-    return before == wanted[:-1] and (last == wanted[-1] or (is_beginning and last.startswith(wanted[-1])))
 
 
 def fold(word: str) -> str:

@@ -33,25 +33,23 @@ def note_moment(moments: Moments, call: Call, reading: Reading) -> None:
 def measure(workspace: Workspace, journal: Journal, moments: Moments) -> None:
     """Append new measurements."""
     for call, reading in moments.values():
-        _measure(workspace, journal, call, reading)
-
-
-def _measure(workspace: Workspace, journal: Journal, call: Call, reading: Reading) -> None:
-    sessions = journal.sessions_of(reading.conversation or "")
-    session = sessions[0] if sessions else None
-    if session is None or session.fenced:
-        return
-    bodies = {
-        MEASURED: _fill(workspace, call, reading, sessions),
-        COUNTED: _spent(call, reading, sessions) if reading.moment is Moment.END else {},
-    }
-    drafts = [
-        Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
-        for kind, body in bodies.items()
-        if body
-    ]
-    with contextlib.suppress(Fenced):  # the run was taken over meanwhile
-        journal.append(session.run, *drafts)
+        sessions = journal.sessions_of(reading.conversation or "")
+        session = sessions[0] if sessions else None
+        if session is None or session.fenced:
+            continue
+        is_end, path = reading.moment is Moment.END, Path(reading.transcript or "")
+        total = find_agent(call.agent).read_spent(path) if is_end else None  # some clients write it only there
+        bodies = {
+            MEASURED: _fill(workspace, call, reading, sessions),
+            COUNTED: counted(session, remaining_usage(total, sessions[1:])) if total else {},
+        }
+        drafts = [
+            Draft(kind, body, call.event_id(NAMES[kind]), call.time, session.id, call.agent)
+            for kind, body in bodies.items()
+            if body
+        ]
+        with contextlib.suppress(Fenced):  # the run was taken over meanwhile
+            journal.append(session.run, *drafts)
 
 
 def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Session]) -> Body:
@@ -64,12 +62,6 @@ def _fill(workspace: Workspace, call: Call, reading: Reading, sessions: list[Ses
     if (usage.tokens, window) == (session.context_tokens, session.context_window):
         return {}
     return {"tokens": usage.tokens, "window": window, "model": usage.model or known.model or session.model}
-
-
-def _spent(call: Call, reading: Reading, sessions: list[Session]) -> Body:
-    """The body of the usage of an ended session, which some clients write only into the transcript."""
-    total = find_agent(call.agent).read_spent(Path(reading.transcript or ""))
-    return counted(sessions[0], remaining_usage(total, sessions[1:])) if total else {}
 
 
 def counted(session: Session, used: Spent) -> Body:

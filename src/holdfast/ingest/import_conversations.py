@@ -9,13 +9,11 @@ import itertools
 import os
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 from msgspec import Struct, structs
 
 from holdfast.agents.protocol import Agent, Head, Retelling
 from holdfast.core import ids
-from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.activity import COUNTED, MEASURED, remaining_usage
 from holdfast.core.lifecycle import Move
@@ -26,7 +24,7 @@ from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
 from holdfast.project.sessions import open_session
 from holdfast.project.workspace import Workspace
-from holdfast.system import files, locate, process
+from holdfast.system import locate, process
 from holdfast.system.safe_paths import real_path
 
 IMPORTED = "imported; it is unknown how it ended"  # the reason of a session's end, for people
@@ -47,14 +45,6 @@ class Taken(Struct):
 
     def lose(self) -> None:
         self.damaged += 1
-
-
-def roots_of(workspace: Workspace) -> list[Path]:
-    """The directories of the project and of the other worktrees of its repository."""
-    linked = [_first_line(entry / "gitdir") for entry in files.listed(workspace.place.parent / "worktrees")]
-    main = workspace.place.parent
-    roots = [workspace.root, *(Path(line).parent for line in linked if os.path.isabs(line))]
-    return [*roots, main.parent] if main.name == ".git" else roots
 
 
 def worktree_of(workspace: Workspace, directory: str, *, is_named: bool) -> str | None:
@@ -94,7 +84,6 @@ class Importer:
         # safeguard: hide-imported-conversation
         retelling = self.agent.retell(paths, self.workspace.clean, taken.lose, self.workspace.clock.now())
         drafts = retelling.drafts()
-        destination.begin()
         while batch := list(itertools.islice(drafts, BATCH)):
             destination.add(batch, retelling)
         destination.finish(retelling)
@@ -111,31 +100,23 @@ class Destination:
         self.worktree, self.goal, self.taken = worktree, goal, taken
         self.is_recorded = any(session.begun is not Beginning.IMPORTED for session in known)
         self.session = next((session.id for session in reversed(known) if not session.fenced), None)
-        self.before: Status | None = None
         self._has_session = bool(known)
         self._prompts: dict[str, list[datetime]] = {}
         self._actions: set[str] = set()
-
-    def begin(self) -> None:
-        """Note the status of the run, and the events that hooks have recorded."""
-        if self.taken.started:
-            return
-        with self.workspace.reading() as journal:
-            self.before = journal.get_run(self.taken.run).status
-            if self.is_recorded:
-                for event in journal.events(self.taken.run):
-                    if event.kind == "prompt.given":
-                        self._prompts.setdefault(str(event.body.get("text")), []).append(event.time)
-                    elif event.kind == "action.taken":
-                        self._actions.add(str(event.body.get("key")))
+        with workspace.reading() as journal:
+            before = None if taken.started else journal.get_run(taken.run)
+            self.before = before and before.status
+            for event in journal.events(taken.run) if self.is_recorded else ():  # those that hooks have recorded
+                if event.kind == "prompt.given":
+                    self._prompts.setdefault(str(event.body.get("text")), []).append(event.time)
+                elif event.kind == "action.taken":
+                    self._actions.add(str(event.body.get("key")))
 
     def add(self, drafts: list[Draft], retelling: Retelling) -> None:
-        new = [draft for draft in drafts if self._is_new(draft)]
-        if not new:
-            return
-        with self.workspace.writing(for_session=False) as journal:
-            self._open(journal, retelling)
-            self._append(journal, new)
+        if new := [draft for draft in drafts if self._is_new(draft)]:
+            with self.workspace.writing(for_session=False) as journal:
+                self._open(journal, retelling)
+                self._append(journal, new)
 
     def finish(self, retelling: Retelling) -> None:
         """Add the totals, end the session, and give the run its previous status."""
@@ -211,11 +192,3 @@ class Destination:
             self.taken.events += 1
             self.taken.prompts += event.kind == "prompt.given"
             self.taken.actions += event.kind == "action.taken"
-
-
-def _first_line(path: Path) -> str:
-    try:
-        with files.open_regular(path) as file:
-            return os.fsdecode(os.read(file, 4096).partition(b"\n")[0])
-    except (HoldfastError, OSError):
-        return ""

@@ -1,7 +1,7 @@
 """Route each call to a run and a session.
 
 A conversation stays with its run when it is resumed, compacted, cleared or forked. A new one joins the worktree's run
-by the table in `core/join_rules.py`; otherwise its first prompt or action starts a new run.
+by the table in `core/lifecycle.py`; otherwise its first prompt or action starts a new run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def route_call(journal: Journal, call: Call, reading: Reading, context: CallCont
     news = [draft for draft in reading.drafts if not activity.is_repeated(run, draft)]
     added = len(journal.append(run.id, *_before(call, reading, session, run), *_signed(news, session)))
     if reading.ends and session and session.is_open and _is_same(session, call):
-        added += len(journal.append(run.id, _ending(call, reading, session)))
+        ended = {"how": Ending.ENDED, "reason": reading.ends}
+        draft = Draft(fold.ENDED, ended, call.event_id("ended"), call.time, session.id, call.agent)
+        added += len(journal.append(run.id, draft))
     return added + len(journal.append(run.id, *find_layout(run.layout).follow(run, session, reading)))
 
 
@@ -97,11 +99,6 @@ def _signed(drafts: list[Draft], session: Session | None) -> list[Draft]:
     return [structs.replace(draft, session=session.id) for draft in drafts]
 
 
-def _ending(call: Call, reading: Reading, session: Session) -> Draft:
-    body = {"how": Ending.ENDED, "reason": reading.ends}
-    return Draft(fold.ENDED, body, id=call.event_id("ended"), time=call.time, session=session.id, agent=call.agent)
-
-
 def _session_of(journal: Journal, call: Call, reading: Reading, context: CallContext) -> Session | None:
     """The session of a conversation in the calling process; opened if the conversation begins or continues."""
     known = journal.sessions_of(reading.conversation or "")
@@ -111,7 +108,7 @@ def _session_of(journal: Journal, call: Call, reading: Reading, context: CallCon
     latest = known[0] if known else None
     if latest is not None and latest.how is Ending.TAKEN_OVER and _is_same(latest, call):
         return latest  # it was fenced off: its calls are late, whatever they begin
-    if latest is not None and _is_before_its_end(latest, call):
+    if latest is not None and latest.ended is not None and call.time < latest.ended and _is_same(latest, call):
         return latest  # the call was unreadable at its turn: what it began has ended since
     is_new = reading.acts and latest is None
     if reading.begins is None and reading.goal is None and not is_new:
@@ -122,33 +119,23 @@ def _session_of(journal: Journal, call: Call, reading: Reading, context: CallCon
     return _open(journal, call, reading, run) if run else None
 
 
-def _is_before_its_end(session: Session, call: Call) -> bool:
-    return session.ended is not None and call.time < session.ended and _is_same(session, call)
-
-
 def _is_same(session: Session, call: Call) -> bool:
     if session.process is None or call.process is None:
         return True
-    return (session.process.pid, session.process.start, session.process.boot) == (
-        call.process.pid,
-        call.process.start,
-        call.process.boot,
-    )
+    here, there = ((found.pid, found.start, found.boot) for found in (session.process, call.process))
+    return here == there
 
 
 def _run_to_join(journal: Journal, call: Call, reading: Reading, context: CallContext) -> Run | None:
     if run := journal.find_run(call.environment.get("HOLDFAST_RUN") or ""):
         return run
     if reading.begins is Beginning.CLEAR:  # it succeeds another one of its process
-        before = next((found for found in journal.list_sessions(limit=100) if _shares_process(found, call)), None)
+        known = (found for found in journal.list_sessions(limit=100) if found.process and call.process)
+        before = next((found for found in known if _is_same(found, call)), None)
         return journal.find_run(before.run) if before and before.how is not Ending.TAKEN_OVER else None
     if reading.begins is Beginning.FORK:
         return newest_run(journal, context.worktree)
     return _open_run(journal, call, context)
-
-
-def _shares_process(session: Session, call: Call) -> bool:
-    return session.process is not None and call.process is not None and _is_same(session, call)
 
 
 def _open_run(journal: Journal, call: Call, context: CallContext) -> Run | None:

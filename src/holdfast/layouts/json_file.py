@@ -129,7 +129,7 @@ def parse_json(path: Path, data: bytes, root: Path | None = None) -> JsonFile:
     if not isinstance(value, dict):
         kind = {list: "an array", type(None): "null"}.get(type(value), "a single value")
         raise Unreadable(path, f"It holds {kind} where an object belongs")
-    if json_edit.is_deeper(value):
+    if json_limits.is_deeper(value):
         raise _too_deep(path)
     file = JsonFile(path, data, value, text, [], root)
     if decoder.flaws:

@@ -13,7 +13,7 @@ from holdfast.core import ids
 from holdfast.core.errors import Busy
 from holdfast.core.model import Reason
 from holdfast.ingest.catch_up import catch_up, ingest_inbox
-from holdfast.journal.journal import Journal, is_ledger
+from holdfast.journal.journal import is_ledger
 from holdfast.journal.store import EventRow
 from holdfast.maintenance.prune import enforce_quota
 from holdfast.project.checkpoints.create import Turn, keep_or_note
@@ -55,16 +55,14 @@ def run_pending(workspace: Workspace, call: str = "") -> int:
 def _find_turn(workspace: Workspace, calls: Sequence[str]) -> Turn | None:
     """Return the first turn that one of these calls ended, or else began; None if no run is known."""
     with workspace.reading() as journal:
-        rows = [row for call in calls if is_call_name(call) and (row := _find_event(journal, call))]
+        found = [
+            journal.view.find_event(bytes.fromhex(ids.event_of_call(call))) for call in calls if is_call_name(call)
+        ]
+    rows = [row for row in found if row is not None and not is_ledger(row.run)]
     row = min(rows, key=lambda row: row.kind in PROMPTED, default=None)
     if row is None or row.kind not in PROMPTED:
         return Turn(row.run, row.session) if row else None
     return Turn(row.run, row.session, lambda: _has_acted(workspace, row))
-
-
-def _find_event(journal: Journal, call: str) -> EventRow | None:
-    row = journal.view.find_event(bytes.fromhex(ids.event_of_call(call)))
-    return None if row is None or is_ledger(row.run) else row
 
 
 def _has_acted(workspace: Workspace, prompt: EventRow) -> bool:

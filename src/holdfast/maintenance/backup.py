@@ -50,16 +50,15 @@ def write_backup(workspace: Workspace, target: Path) -> Kept:
     """Write a backup of the store. It is verified before it gets its final name."""
     patience = workspace.settings.number("store.deadline")
     # safeguard: lock-backup
-    with files.lock(workspace.place / "backup.lock", patience, "the backup"), _room(workspace.place / STAGING) as room:
+    with (
+        files.lock(workspace.place / "backup.lock", patience, "the backup"),
+        files.working_directory(workspace.place / STAGING) as room,
+    ):
         unread = inbox.unread(workspace.inbox)
         calls = list(_gather_calls(workspace, room, unread))
         copied = workspace.store.backup(room / DATABASE, lambda done, total: workspace.progress("copying", done, total))
-        parts = [
-            Part(DATABASE, room / DATABASE),
-            *calls,
-            *_gather_packs(workspace, room),
-            *_gather_files(workspace, room),
-        ]
+        packs, plain = _gather_packs(workspace, room), _gather_files(workspace, room)
+        parts = [Part(DATABASE, room / DATABASE), *calls, *packs, *plain]
         total = sum(part.path.stat().st_size for part in parts)
         done = 0
 
@@ -89,11 +88,9 @@ def _gather_packs(workspace: Workspace, room: Path) -> Iterator[Part]:
     if never_kept_any(workspace):
         return
     files.make_private_directory(room / "packs")
+    # packs may be added meanwhile, but not deleted
     # safeguard: lock-packs-in-backup
-    with (
-        hold_packs(workspace.place, PATIENCE),
-        shadow_of(workspace) as shadow,
-    ):  # packs may be added meanwhile, but not deleted
+    with hold_packs(workspace.place, PATIENCE), shadow_of(workspace) as shadow:
         refs = tips(shadow)
         for index in shadow.object_store.packs():
             for path in (index.with_suffix(".pack"), index):
@@ -130,17 +127,6 @@ def _link(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-@contextlib.contextmanager
-def _room(directory: Path) -> Iterator[Path]:
-    """Provide an empty working directory; remains of a killed process are deleted."""
-    shutil.rmtree(directory, ignore_errors=True)
-    files.make_private_directory(directory)
-    try:
-        yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
 class PutBack(Struct):
     """Result of a restored backup, and where the replaced store is."""
 
@@ -155,7 +141,7 @@ def replace_store(workspace: Workspace, source: Path) -> PutBack:
     aside = workspace.place / "aside"
     with (  # safeguard: lock-backup-restored
         files.lock(workspace.place / "repair.lock", patience, "repair the store"),
-        _room(workspace.place / RESTORING) as room,
+        files.working_directory(workspace.place / RESTORING) as room,
     ):
         store = workspace.store
         result = PutBack(take_out(store, source, room))
@@ -278,11 +264,14 @@ def _put_the_rest(workspace: Workspace, room: Path) -> None:
         if not (workspace.inbox / path.name).exists():
             files.write(workspace.inbox / path.name, files.read(path, inbox.READ_LIMIT) or b"")
     marks = set((room / tombstones.DELETED).glob("*"))
-    tombstones.forget_deleted(workspace.place, {path.name for path in marks}, _conversations(workspace))
+    with workspace.reading() as journal:
+        conversations = [found.agent_session for found in journal.list_sessions() if found.agent_session]
+    tombstones.forget_deleted(workspace.place, {path.name for path in marks}, conversations)
     for path in (path for pattern in PLAIN for path in sorted(room.glob(pattern))):
         name = path.relative_to(room)
         target = workspace.place / name
-        if not target.exists() or (name.parts[0] == tombstones.EXPORTED and _is_stale(workspace, target)):
+        is_stale = name.parts[0] == tombstones.EXPORTED and not _is_current(workspace, target)
+        if is_stale or not target.exists():
             for parent in reversed(name.parents[:-1]):
                 files.make_private_directory(workspace.place / parent)
             with contextlib.suppress(OSError):  # a missing copy is no reason to fail
@@ -290,14 +279,8 @@ def _put_the_rest(workspace: Workspace, room: Path) -> None:
                 files.sync_directory(target.parent)  # safeguard: sync-unpacked-mark-names
 
 
-def _conversations(workspace: Workspace) -> Iterator[str]:
-    with workspace.reading() as journal:
-        yield from (found.agent_session for found in journal.list_sessions() if found.agent_session)
-
-
-def _is_stale(workspace: Workspace, mark: Path) -> bool:
-    """Check whether a mark is of an export of events that the store no longer has."""
+def _is_current(workspace: Workspace, mark: Path) -> bool:
+    """Check whether a mark is of an export of events that the store still has."""
     told = tombstones.read_exported(mark)
     with workspace.reading() as journal:
-        rows = journal.view.events(told.run, after=told.seq - 1, until=told.seq) if told else ()
-        return not any(told and row.id.hex() == told.event for row in rows)
+        return told is not None and tombstones.is_current(told, journal)

@@ -86,17 +86,15 @@ def tidy_up(
     """
     before, cap = measure_usage(workspace), cap_of(workspace)
     aim = int(AIM * cap) if before.total > cap else cap
-    needed, old_output = before.total - aim, _ago(workspace, "output.keep_days")
-    copies, aside, freed = _remove_copies(workspace, needed, dry_run)
-    thinned = thin_out(workspace, older_than=old_output, until_freed=needed - freed, dry_run=dry_run)
-    removed, more = _remove_runs(workspace, needed - freed - thinned.freed, dry_run)
-    freed += thinned.freed + more
+    needed, result = before.total - aim, Tidied([], 0, dry_run, 0, cap=cap)
+    freed = _remove_copies(workspace, needed, result)
+    freed += _thin_out(workspace, needed - freed, result)
+    freed += _remove_runs(workspace, needed - freed, result)
     old, more = quarantine.remove_originals(workspace, needed - freed, dry_run)
+    result.aside += old
     if rules.bytes is None:
         rules.bytes = max(0, aim - (before.total - before.checkpoints - freed - more))
-    result = tidy_checkpoints(workspace, rules, dry_run=dry_run, thorough=thorough, spares_open=spares_open)
-    result.copies, result.thinned, result.removed, result.cap = copies, thinned.runs, removed, cap
-    result.aside = [*aside, *old]
+    _tidy_checkpoints(workspace, rules, result, thorough=thorough, spares_open=spares_open)
     ended = [path for layout in present(workspace) for path in layout.list_old_copies(workspace)]
     result.backups = [path_text(path.relative_to(workspace.root)) for path in ended]
     if not dry_run:
@@ -108,36 +106,32 @@ def tidy_up(
     return result
 
 
-def _remove_copies(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], list[str], int]:
+def _remove_copies(workspace: Workspace, needed: int, result: Tidied) -> int:
     """Remove second copies of the store, oldest first, as space is needed: backups of upgrades, and databases that were
-    repaired without loss. The newest stays for a week.
+    repaired without loss. The newest stays for a week. Returns the bytes.
     """
-    backups, aside, freed = list[str](), list[str](), 0
-    found = sorted(_second_copies(workspace), key=lambda copy: (copy.since, copy.path))
+    freed = 0
+    copies = [original for original in quarantine.list_originals(workspace) if original.is_second_copy]
+    for path in (workspace.here / "backups").glob("format-*"):
+        about = path.stat()
+        copies.append(Original(path, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC), True))
+    found = sorted(copies, key=lambda copy: (copy.since, copy.path))
     for copy in found:
         is_young = workspace.clock.now() - copy.since < FRESH
         if freed >= needed or (copy == found[-1] and is_young):
             break
         if copy.path.parent.name == "backups":
-            backups.append(path_text(copy.path.name))
+            result.copies.append(path_text(copy.path.name))
         else:
-            aside.append(quarantine.path_in_store(workspace, copy))
+            result.aside.append(quarantine.path_in_store(workspace, copy))
         freed += copy.size
-        if not dry_run:
+        if not result.dry_run:
             quarantine.remove_original(copy)
-    return backups, aside, freed
+    return freed
 
 
-def _second_copies(workspace: Workspace) -> Iterator[Original]:
-    for path in (workspace.here / "backups").glob("format-*"):
-        about = path.stat()
-        yield Original(path, about.st_size, datetime.fromtimestamp(about.st_mtime, UTC), True)
-    yield from (original for original in quarantine.list_originals(workspace) if original.is_second_copy)
-
-
-def _remove_runs(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list[str], int]:
+def _remove_runs(workspace: Workspace, needed: int, result: Tidied) -> int:
     """Remove exported runs, oldest first: those too old, then those too many, then as space is needed."""
-    removed: list[str] = []
     freed = 0
     oldest, most = _ago(workspace, "run.keep_days"), workspace.settings.whole("run.most")
     with workspace.reading() as journal:
@@ -148,10 +142,10 @@ def _remove_runs(workspace: Workspace, needed: int, dry_run: bool) -> tuple[list
         runs = [name for name in journal.view.all_run_ids() if not is_ledger(name)]
     for run in candidates:
         is_old = oldest is not None and run.updated is not None and run.updated < oldest
-        if is_old or (most and len(runs) - len(removed) > most) or freed < needed:
-            removed.append(run.id)
-            freed += _remove(workspace, run.id, dry_run)
-    return removed, freed
+        if is_old or (most and len(runs) - len(result.removed) > most) or freed < needed:
+            result.removed.append(run.id)
+            freed += _remove(workspace, run.id, result.dry_run)
+    return freed
 
 
 def _remove(workspace: Workspace, run: str, dry_run: bool) -> int:
@@ -174,15 +168,9 @@ def _removable(workspace: Workspace, journal: Journal, name: str) -> Run | None:
         return None
     is_pointed_at = run.id in journal.view.pointers().values()
     has_checkpoints = next(journal.list_checkpoints(run=run.id, limit=1), None) is not None
-    in_use, exported = is_pointed_at or has_checkpoints, _exported(workspace, journal, name)
-    return None if why_run_stays(run, journal.rules_of(run), exported, in_use) else run
-
-
-def _exported(workspace: Workspace, journal: Journal, run: str) -> int:
-    """Return the last exported event of a run, if the run still has that very event; 0 otherwise."""
-    told = tombstones.find_exported(workspace.here, run)
-    rows = journal.view.events(run, after=told.seq - 1, until=told.seq) if told else ()
-    return next((row.seq for row in rows if told and row.id.hex() == told.event), 0)
+    told = tombstones.find_exported(workspace.here, name)
+    exported = told.seq if told and tombstones.is_current(told, journal) else 0
+    return None if why_run_stays(run, journal.rules_of(run), exported, is_pointed_at or has_checkpoints) else run
 
 
 def _ago(workspace: Workspace, key: str) -> datetime | None:
@@ -193,38 +181,29 @@ def _ago(workspace: Workspace, key: str) -> datetime | None:
 # Tool output: events stay, and of their long texts only the sizes
 
 
-class Thinned(Struct):
-    """Result of thinning out tool output."""
-
-    runs: list[str] = []
-    freed: int = 0  # bytes of the journal, before it is shrunk
-
-
-def thin_out(
-    workspace: Workspace, *, older_than: datetime | None = None, until_freed: int = 0, dry_run: bool = False
-) -> Thinned:
-    """Thin out tool output of runs without an event since `older_than`, then of more, until so many bytes are freed.
+def _thin_out(workspace: Workspace, needed: int, result: Tidied) -> int:
+    """Thin out tool output of runs that are too old, then of more as space is needed. Returns the bytes.
 
     Each run is one transaction, in which it is checked once more.
     """
-    result = Thinned()
+    freed, oldest = 0, _ago(workspace, "output.keep_days")
     with workspace.reading() as journal:
         names = journal.view.runs_with_output()
     for number, name in enumerate(names):
         with workspace.reading() as journal:
             run = journal.find_run(name)
-            is_old = run is not None and older_than is not None and run.updated is not None and run.updated < older_than
-        if not is_old and result.freed >= until_freed:
+            is_old = run is not None and oldest is not None and run.updated is not None and run.updated < oldest
+        if not is_old and freed >= needed:
             break
-        with workspace.reading() if dry_run else workspace.writing(for_session=False) as journal:
+        with workspace.reading() if result.dry_run else workspace.writing(for_session=False) as journal:
             changed = list(_changes(journal, name))
             if changed:
-                result.runs.append(name)
-                result.freed += _freed(journal, name, changed)
-            if changed and not dry_run:
+                result.thinned.append(name)
+                freed += _freed(journal, name, changed)
+            if changed and not result.dry_run:
                 journal.replace_bodies(name, {row.seq: small for row, small in changed})
         workspace.progress("thinning out tool output", number + 1, len(names))
-    return result
+    return freed
 
 
 def _changes(journal: Journal, name: str) -> Iterator[tuple[EventRow, bytes]]:
@@ -251,7 +230,7 @@ def _freed(journal: Journal, run: str, changed: list[tuple[EventRow, bytes]]) ->
 # Checkpoints: named, pinned and needed ones stay
 
 
-def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thorough: bool, spares_open: bool) -> Tidied:
+def _tidy_checkpoints(workspace: Workspace, rules: Rules, result: Tidied, *, thorough: bool, spares_open: bool) -> None:
     """Drop checkpoints of this worktree, and of removed ones, that the retention rules exclude.
 
     If `thorough`, space that earlier drops left is searched for; with `spares_open`, all checkpoints of an open run
@@ -259,7 +238,7 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
     """
     workspace.store  # noqa: B018 - raises without a store, which the search for checkpoints would create
     if never_kept_any(workspace):
-        return Tidied([], 0, dry_run, 0)
+        return
     with shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
             ended = _ended(workspace, shadow, journal)
@@ -269,19 +248,20 @@ def tidy_checkpoints(workspace: Workspace, rules: Rules, *, dry_run: bool, thoro
             found, needed.keys(), workspace.clock.now(), rules, weights=_weights(shadow, found, rules), ended=ended
         )
         gone = {made.id for made in going}
-        result = Tidied(
-            [made.id for made in going], len(found) - len(going), dry_run, stored_bytes(shadow.object_store)
-        )
-        result.because = _because([made for made in found if made.id not in gone], needed)
-        if dry_run or not (going or thorough):
-            return result
+        result.dropped, result.kept = [made.id for made in going], len(found) - len(going)
+        result.stored = stored_bytes(shadow.object_store)
+        staying = (made for made in found if made.id not in gone)
+        reasons = ("pinned" if made.pinned else "named" if made.name else needed.get(made.id) for made in staying)
+        result.because = dict(Counter(filter(None, reasons)))
+        if result.dry_run or not (going or thorough):
+            return
         _drop(workspace, going)
         result.unknown = _take_off(workspace, shadow, found, gone)
     for worktree in sorted({made.worktree for made in going} & ended):
         other = Shadow(workspace.place, workspace.root, worktree)
         with other.locked(PATIENCE):  # safeguard: lock-gone-worktree
             result.unknown += _take_off(workspace, other, found, gone)
-    return _give_back(workspace, result)
+    _give_back(workspace, result)
 
 
 def _ended(workspace: Workspace, shadow: Shadow, journal: Journal) -> set[str]:
@@ -298,13 +278,7 @@ def _weights(shadow: Shadow, found: list[Checkpoint], rules: Rules) -> dict[str,
     if rules.bytes is None or stored_bytes(shadow.object_store) <= rules.bytes:
         return {}
     ordered = sorted(found, key=lambda made: (made.time, made.number), reverse=True)
-    return weigh(shadow, {made.id: [made.tree, *filter(None, [made.staged]), made.beside] for made in ordered})
-
-
-def _because(staying: list[Checkpoint], needed: dict[str, str]) -> dict[str, int]:
-    """Count why checkpoints stay despite the rules: the first reason of each counts."""
-    reasons = ("pinned" if made.pinned else "named" if made.name else needed.get(made.id) for made in staying)
-    return dict(Counter(filter(None, reasons)))
+    return weigh(shadow, {made.id: made.objects for made in ordered})
 
 
 def _needed(journal: Journal, found: list[Checkpoint], spares_open: bool) -> dict[str, str]:
@@ -360,10 +334,10 @@ def _dropped(journal: Journal, worktree: str) -> set[int]:
 def named_objects(workspace: Workspace) -> set[str]:
     """Return the objects of the journal's checkpoints, whatever has become of our refs."""
     with workspace.reading() as journal:
-        return {id for made in journal.list_checkpoints() for id in (made.tree, made.beside, made.staged) if id}
+        return {id for made in journal.list_checkpoints() for id in made.objects}
 
 
-def _give_back(workspace: Workspace, result: Tidied) -> Tidied:
+def _give_back(workspace: Workspace, result: Tidied) -> None:
     shadow = Shadow(workspace.place, workspace.root, workspace.worktree)
     try:
         pruned = prune(shadow, workspace.place, workspace.progress, named_objects(workspace))
@@ -374,4 +348,3 @@ def _give_back(workspace: Workspace, result: Tidied) -> Tidied:
             [*error.hints, "`git fsck`", "`holdfast tidy` tries again"],
         ) from error
     result.stored, result.freed, result.waiting = pruned.after, max(0, pruned.before - pruned.after), pruned.waiting
-    return result

@@ -31,7 +31,7 @@ from holdfast.core.text import path_text
 from holdfast.ingest.open import open_workspace
 from holdfast.journal import codec
 from holdfast.journal.codec import UNREADABLE
-from holdfast.journal.journal import LEDGER_PREFIX, Journal
+from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import Snapshot, Writer
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.maintenance.prune import named_objects
@@ -51,12 +51,7 @@ PACKS = "aside/packs/*"  # damaged packs; their dates mean nothing
 ROOMS = ("backing-up", "rebuilding", "restoring")  # working directories of backup and repair
 CARRIED = "carried"
 STALE = 60.0  # seconds after which a temporary file has been abandoned
-CACHES = (
-    "memory",
-    "index",
-    "looked-at",
-    "theirs",
-)  # of a worktree: they name files, and keep objects reachable
+CACHES = ("memory", "index", "looked-at", "theirs")  # of a worktree: they name files, and keep objects reachable
 SIZE = 1 << 26
 CHUNK = 1 << 20
 COMPRESSED = b"\x1f\x8b"
@@ -205,10 +200,8 @@ def finish(workspace: Workspace, purge: Purge) -> Purged:
     result.set_aside = _clear_inbox(workspace.inbox, purge)
     context_windows.forget(workspace.here, purge.names)
     select.forget_listed(workspace, {purge.run, *purge.names, *purge.checkpoints})
-    stay = [path for path in purge.faces if os.path.exists(path)] + [
-        path for layout in layouts() for path in layout.list_left(workspace, purge.run)
-    ]
-    result.files = sorted(set(stay))
+    left = (path for layout in layouts() for path in layout.list_left(workspace, purge.run))
+    result.files = sorted({*filter(os.path.exists, purge.faces), *left})
     workspace.progress("purging", 3, 4)
     workspace.store.scrub()
     if not result.waiting:
@@ -230,8 +223,11 @@ def purge_files(workspace: Workspace, purge: Purge) -> None:
 
 
 def _forget(journal: Journal, purge: Purge) -> None:
-    """Delete the run from the journal, and blank what ledgers of worktrees mention of it."""
-    _strike(journal, purge)
+    """Delete the run from the journal, and blank what ledgers say of it, its conversations and its checkpoints."""
+    for ledger in _ledgers(journal):
+        found = ((event.seq, _left(event, purge)) for event in journal.events(ledger))
+        if bodies := {seq: body for seq, body in found if body is not None}:
+            _rewrite(journal, ledger, bodies)
     for id in purge.checkpoints:
         if made := journal.find_checkpoint(id):
             journal.append(journal.ledger(made.worktree).id, Draft("checkpoint.dropped", {"id": id}))
@@ -311,7 +307,7 @@ def _clear_inbox(inbox: Path, purge: Purge) -> int:
 
 
 def _ledgers(journal: Journal) -> list[str]:
-    return [id for id in journal.view.all_run_ids() if id.startswith(LEDGER_PREFIX)]
+    return list(filter(is_ledger, journal.view.all_run_ids()))
 
 
 def _is_restore_of(event: Event, purge: Purge) -> bool:
@@ -321,15 +317,6 @@ def _is_restore_of(event: Event, purge: Purge) -> bool:
         return False
     checkpoints = {restore.get("before"), restore.get("target")}
     return restore.get("run") == purge.run or not checkpoints.isdisjoint(purge.checkpoints)
-
-
-def _strike(journal: Journal, purge: Purge) -> None:
-    """Blank the events of all ledgers that mention the run, its conversations or its checkpoints."""
-    for ledger in _ledgers(journal):
-        found = ((event.seq, _left(event, purge)) for event in journal.events(ledger))
-        bodies = {seq: body for seq, body in found if body is not None}
-        if bodies:
-            _rewrite(journal, ledger, bodies)
 
 
 def _left(event: Event, purge: Purge) -> Body | None:

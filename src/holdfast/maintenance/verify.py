@@ -17,7 +17,7 @@ from holdfast.core.model import Checkpoint, Run
 from holdfast.core.text import path_text
 from holdfast.journal import backup_file, codec
 from holdfast.journal.codec import event_of, row_of_checkpoint, row_of_run, row_of_session
-from holdfast.journal.journal import LEDGER_PREFIX, Journal, is_ledger
+from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import EventRow
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -69,7 +69,7 @@ def prove(workspace: Workspace, found: list[Checkpoint], deep: bool) -> Proof:
 
 
 def _parts(shadow: Shadow, found: list[Checkpoint]) -> Iterator[Problem]:
-    there = kinds(shadow, {id for made in found for id in _roots(made)})
+    there = kinds(shadow, {id for made in found for id in made.objects})
     for made in found:
         for name, id, kind in (("files", made.tree, TREE), ("metadata", made.beside, BLOB)):
             if there.get(id) != kind:
@@ -96,8 +96,7 @@ def _shelves(workspace: Workspace, worktree: str, found: list[Checkpoint]) -> It
 
 
 def _read_everything(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], proof: Proof) -> None:
-    roots = {id for made in found for id in _roots(made)} | set(tips(shadow).values())
-    there = kinds(shadow, roots)
+    there = kinds(shadow, {id for made in found for id in made.objects} | set(tips(shadow).values()))
     lacking = missing(shadow, there)
     user_lacks = promised(shadow) if lacking else set()
     proof.promised = len(lacking & user_lacks)
@@ -117,7 +116,7 @@ def _read_everything(workspace: Workspace, shadow: Shadow, found: list[Checkpoin
 
 def _who_lacks(shadow: Shadow, found: list[Checkpoint], lacking: set[str]) -> Iterator[Problem]:
     for made in found:
-        lost = lacking & missing(shadow, kinds(shadow, _roots(made)))
+        lost = lacking & missing(shadow, kinds(shadow, made.objects))
         if lost:
             yield Problem(made.id, f"{len(lost)} of its objects are missing, such as {min(lost)}; {LOST}")
 
@@ -131,10 +130,6 @@ def _unsound(workspace: Workspace, shadow: Shadow, names: list[str]) -> Iterator
             yield Problem(id, "this object is corrupt; `git fsck` says more")
         if number % 1000 == 0 or number == len(names):
             workspace.progress("reading objects", number, len(names))
-
-
-def _roots(made: Checkpoint) -> list[str]:
-    return [made.tree, made.beside, *([made.staged] if made.staged else [])]
 
 
 # Runs
@@ -151,13 +146,15 @@ def check_runs(journal: Journal, told: Callable[[int, int], None]) -> Checked:
     found = Checked(problems=[])
     names = journal.view.all_run_ids()
     for number, id in enumerate(names, 1):
-        found.runs += not id.startswith(LEDGER_PREFIX)
+        found.runs += not is_ledger(id)
         try:
             found.events += _check_run(journal, id, found.problems)
         except Damaged as error:
             found.problems.append(Problem(id, error.message))
         told(number, len(names))
-    found.problems += _check_pointers(journal, set(names))
+    for worktree, run in journal.view.pointers().items():
+        if run not in names:
+            found.problems.append(Problem(worktree, f"it points at run {run}, which does not exist"))
     return found
 
 
@@ -215,12 +212,6 @@ def _sound_blob(journal: Journal, digest: bytes) -> bytes | None:
     if data is not None and codec.digest_of(data) != digest:
         raise Damaged("A stored value has changed", [("hash", digest.hex())])
     return data
-
-
-def _check_pointers(journal: Journal, known: set[str]) -> Iterator[Problem]:
-    for worktree, run in journal.view.pointers().items():
-        if run not in known:
-            yield Problem(worktree, f"it points at run {run}, which does not exist")
 
 
 # Bytes

@@ -18,7 +18,7 @@ from holdfast.core.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.core.fold.run import record_of
 from holdfast.core.model import Checkpoint, Draft
 from holdfast.core.text import as_tuple, count, one_line, path_text
-from holdfast.ingest.import_conversations import Importer, roots_of, worktree_of
+from holdfast.ingest.import_conversations import Importer, worktree_of
 from holdfast.journal.journal import Journal
 from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.verb import Arguments, Group, verb
@@ -29,7 +29,7 @@ from holdfast.project.transfer.bundle import Incoming
 from holdfast.project.transfer.import_plan import Plan
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
-from holdfast.system.git.repository import DIRECTORY, Entry
+from holdfast.system.git.repository import DIRECTORY, Entry, Repository
 from holdfast.system.safe_paths import real_path
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.packs.portable import parse_pack
@@ -246,7 +246,8 @@ def _import_one(importer: Importer, heads: list[Head], worktree: str, result: Im
 
 def _files(workspace: Workspace, agent: Agent, named: tuple[str, ...]) -> tuple[Path, list[Path]]:
     """Return the agent's directory and the transcripts: those named, or those of this project."""
-    home, found = agent.find_transcripts(setup_of(workspace), roots_of(workspace) if not named else ())
+    roots = Repository(workspace.root).roots() if not named else ()
+    home, found = agent.find_transcripts(setup_of(workspace), roots)
     for name in named:
         path = Path(name).absolute()
         if not path.exists():

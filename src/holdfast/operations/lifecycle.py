@@ -156,7 +156,7 @@ def leave(
 
 def _reopen(workspace: Workspace, journal: Journal, run: Run, reason: str | None) -> None:
     before = _before_end(journal, run)
-    draft = fold.status_draft(Move.REOPEN, reason or before.status_reason, before.evidence)
+    draft = fold.status_draft(Move.REOPEN, reason or before.status_reason, before.evidence, before.cause)
     journal.append(run.id, structs.replace(draft, body={**draft.body, "status": before.status}))
     if run.archived:
         journal.append(run.id, Draft("run.archived", {"path": None}))

@@ -14,9 +14,9 @@ from holdfast.core import ids
 from holdfast.core.errors import Busy, HoldfastError, NotFound, WrongUsage
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
-from holdfast.core.model import Draft, Ending, Reason, Run, Session, Status
+from holdfast.core.model import Cause, Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.question import Choose, Tell
-from holdfast.core.recovery import DISCONNECT, recommended
+from holdfast.core.recovery import recommended
 from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, sync_layouts
 from holdfast.ingest.open import foreign_files
@@ -232,4 +232,6 @@ def _move(number: signal.Signals, why: str) -> Draft:
     if number in ON_PURPOSE:
         return fold.status_draft(Move.PAUSE, f"{ON_PURPOSE[number]} ({number.name})")
     evidence = f"its command was {why}"
-    return fold.status_draft(Move.INTERRUPT, evidence=f"{DISCONNECT}: {evidence}" if number == HUNG_UP else evidence)
+    if number == HUNG_UP:
+        return fold.status_draft(Move.INTERRUPT, None, f"disconnect: {evidence}", Cause.DISCONNECT)
+    return fold.status_draft(Move.INTERRUPT, None, evidence, Cause.CRASH)

@@ -15,7 +15,7 @@ from holdfast.core import ids
 from holdfast.core.errors import Busy, HoldfastError, NotFound, Refused
 from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
-from holdfast.core.model import Beginning, Body, Draft, Ending, Environment, Process, Run, Session, Status
+from holdfast.core.model import Beginning, Body, Cause, Draft, Ending, Environment, Process, Run, Session, Status
 from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.project.workspace import Workspace
@@ -178,7 +178,7 @@ def mark_silent_dead(workspace: Workspace, journal: Journal, run: Run) -> None:
     """Mark the silent sessions of a run dead, because another one resumes it."""
     for session in live_sessions(journal, run.id):
         if session.process is not None and is_silent(workspace, session):
-            mark_dead(journal, session, f"{process.judge(session.process).evidence}, and is silent")
+            mark_dead(journal, session, f"{process.judge(session.process).evidence}, and is silent", Cause.TIMEOUT)
 
 
 def _identified(pid: int) -> Process:
@@ -196,14 +196,14 @@ def find_dead(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
                 yield session, judgement.evidence
 
 
-def mark_dead(journal: Journal, session: Session, evidence: str) -> str | None:
+def mark_dead(journal: Journal, session: Session, evidence: str, cause: Cause = Cause.CRASH) -> str | None:
     """End a dead session; its run is interrupted unless another live session works on it."""
     body = {"how": Ending.DIED, "reason": evidence, "at": session.last_active}
     journal.append(session.run, Draft(fold.ENDED, body, session=session.id, agent=session.agent))
     run = journal.get_run(session.run)
     if live_sessions(journal, run.id) or run.status is not Status.ACTIVE:
         return None
-    journal.append(run.id, fold.status_draft(Move.INTERRUPT, evidence=evidence))
+    journal.append(run.id, fold.status_draft(Move.INTERRUPT, evidence=evidence, cause=cause))
     return run.id
 
 

@@ -40,6 +40,8 @@ KEYED = r"(?:[A-Z0-9]+_)*(?:KEY|SALT|PAT|APIKEY_PRIVATE)|BUNDLE_[A-Z_]+__COM"
 PUBLIC_WORDS = frozenset(
     ("PUBLIC", "PUBLISHABLE", "SITE", "CACHE", "SORT", "PRIMARY", "FOREIGN", "PARTITION", "OBJECT")
 )
+# Names of public values: a publishable key is no secret.
+PUBLIC_NAME = r"(?i)(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z|existing[_-]?secret\z"
 KIND_NAMES = ("password", "token", "key", "cookie", "credential", "secret")
 KINDS = re.compile(
     rb"(pass|pwd|pw|psk|mdp|psw|kennwort|contrase|senha|login|connect)|(token)|(key|salt|hmac|jwt|fernet|aes|cipher)|(cookie)"
@@ -70,18 +72,10 @@ FORMATS += (b"/^[", b"[0-9", b"[A-Z", b"[a-z", b"(?:", b"^[")  # and first chara
 SHUFFLED = re.compile(rb"[A-Z]{2,}|(?<![a-z])[a-z](?![a-z])")  # several capitals in a row, or a lone small letter
 MOST_ACRONYMS = 4  # such parts that make a word random; names have fewer, as in `JSONById`
 AFTER_NAMES = b"/.:$[-=+|?("  # characters after a variable in a path, a template or code
-PLACEHOLDERS: tuple[bytes, ...] = (
-    b"undefined",
-    b"required",
-    b"optional",
-    b"password",
-    b"passwd",
-    b"xxxxxx",
-    b"xxxxxxxx",
-    b"...",
+PLACEHOLDERS = frozenset(  # the last two are values of the `credentials` option of fetch
+    b"undefined required optional password passwd xxxxxx xxxxxxxx ... string changeme change_me change-me changeit"
+    b" !vault unchanged none include same-origin".split()
 )
-PLACEHOLDERS += (b"string", b"changeme", b"change_me", b"change-me", b"changeit", b"!vault", b"unchanged", b"none")
-PLACEHOLDERS += (b"include", b"same-origin")  # values of the `credentials` option of fetch
 # PostHog's project key, Mapbox's public token, publishable keys of Stripe, Clerk, Supabase and others: all of them are
 # served to browsers. `pk_` alone does not qualify: Klaviyo's private keys start with it.
 PUBLIC = re.compile(
@@ -96,7 +90,7 @@ def is_secretive(name: str) -> bool:
     """True if a member or variable of this name holds a secret."""
     if len(name) >= LONGEST_NAME:  # long names would fill the cache of `matches`
         return False
-    return (matches(SECRETIVE, name) and not is_public_name(name)) or is_for(name)  # safeguard: name-of-purpose
+    return (matches(SECRETIVE, name) and not matches(PUBLIC_NAME, name)) or is_for(name)  # safeguard: name-of-purpose
 
 
 def is_for(name: str) -> bool:
@@ -123,13 +117,6 @@ def is_keyed(name: str) -> bool:
     )
 
 
-def is_public_name(name: str) -> bool:
-    """True for the name of a public value: a publishable key is no secret."""
-    return matches(
-        r"(?i)(?:public|publishable)[A-Za-z0-9]*[_-]?(?:api[_-]?)?(?:key|token)\z|existing[_-]?secret\z", name
-    )
-
-
 def is_header(name: str) -> bool:
     """True for the name of a header that carries a secret."""
     return len(name) < LONGEST_NAME and matches(HEADER, name)
@@ -138,6 +125,15 @@ def is_header(name: str) -> bool:
 @functools.lru_cache(4096)
 def matches(source: str, text: str) -> bool:
     return compiled(source).search(text.encode("utf-8", "replace")) is not None
+
+
+def has(kind: bytes, value: bytes) -> bool:
+    return any(byte in kind for byte in value)
+
+
+def has_both(value: bytes) -> bool:
+    """True if a value has letters and digits."""
+    return has(DIGITS, value) and has(LETTERS, value)
 
 
 # False positives: paths, variables, numbers, template variables, public keys
@@ -180,12 +176,9 @@ def is_number(value: bytes) -> bool:
 def is_code(value: bytes) -> bool:
     """True if an unquoted value is a type, or the attribute that holds the secret."""
     names = value.split(b".")
-    is_path = len(names) > 1 and all(_is_identifier(name) for name in names)
+    are_names = all(name[:1].strip(DIGITS) and not name.translate(None, LETTERS + DIGITS + b"_") for name in names)
+    is_path = len(names) > 1 and are_names
     return (is_path and is_secretive(names[-1].decode())) or _is_type(value)
-
-
-def _is_identifier(name: bytes) -> bool:
-    return name[:1].strip(DIGITS) != b"" and not name.translate(None, LETTERS + DIGITS + b"_")
 
 
 def _is_type(value: bytes) -> bool:
@@ -246,14 +239,13 @@ def is_chancy(value: bytes) -> bool:
     word = value.removeprefix(b"base64:")
     if len(word) < SHORTEST_CHANCE or b" " in word or b"://" in word or is_harmless(word):
         return False
-    has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
     parts = word.translate(SEPARATED).split()
     if any(map(is_shuffled, parts)):
         return True
     is_hex = not word.translate(None, HEX + b"-:")
     is_signed = bool(word.translate(None, LETTERS + DIGITS + WORDLY + b":/@=+"))
     is_turned = any(len(part) >= LONG_PART and is_turning(part) for part in parts)
-    return has_both and (is_hex or is_signed or is_turned or is_random(word))
+    return has_both(word) and (is_hex or is_signed or is_turned or is_random(word))
 
 
 def is_shuffled(word: bytes) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from holdfast.core.formats.json_limits import is_dense
+from holdfast.core.formats.json_limits import DEPTH, is_deeper, is_dense
 from holdfast.redaction.classifiers import (
     SHORTEST,
     WORDLY,
@@ -24,7 +24,6 @@ from holdfast.redaction.classifiers import (
 )
 
 DEEPEST = 4  # levels of JSON inside strings
-NESTED = 100  # levels of lists and objects; deeper JSON is not decoded, since none is written on purpose
 BEGINNINGS = '{[" \t\r\n'
 PLAIN = (int, float, NoneType)  # values without strings
 OPENING, CLOSING = ("{", "[", '"'), ("}", "]", '"')
@@ -74,12 +73,7 @@ def value_in(text: str) -> Any:
         value = msgspec.json.decode(bare)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return None if bare.count("{") + bare.count("[") > NESTED and _is_deeper(value, NESTED) else value
-
-
-def _is_deeper(value: Any, depth: int) -> bool:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return depth == 0 or any(_is_deeper(item, depth - 1) for item in inside)
+    return None if bare.count("{") + bare.count("[") > DEPTH and is_deeper(value) else value
 
 
 def members_of(owner: dict[str, Any], name: str = "") -> Iterable[tuple[str, Any]]:

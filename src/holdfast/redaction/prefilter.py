@@ -44,30 +44,30 @@ TEXTS = {
     gate: [pattern for pattern in PATTERNS if pattern.gate == gate]
     for gate in dict.fromkeys(pattern.gate for pattern in PATTERNS if pattern.gate)
 }
+Matches = Iterator[tuple[Pattern, Match]]
 
 
 def find(data: bytes) -> Iterator[Found]:
     """Every secret that a pattern or a token format recognises."""
+    yield from _judged(data, gated(data))
+    yield from (Found(*found) for found in find_tokens(data))  # safeguard: provider-tokens
+    yield from _judged(data, hinted(data))
+
+
+def gated(data: bytes) -> Matches:
+    """The matches of patterns that can span many lines, in the passages with their signs."""
     for gate, patterns in TEXTS.items():
         for start, end in _passages(data, gate):
             for pattern in patterns:
-                yield from _found(pattern, data, start, end)
-    yield from (Found(*found) for found in find_tokens(data))  # safeguard: provider-tokens
+                yield from ((pattern, match) for match in compiled(pattern.source).finditer(data, start, end))
+
+
+def hinted(data: bytes) -> Matches:
+    """The matches of all other patterns, in the lines with a sign."""
     for start, end in _windows(data):
-        for pattern, match in _assigned(data, start, end):
-            yield from _judged(pattern, data, match)
+        yield from _assigned(data, start, end)
         for pattern in list(_patterns(data[start:end])):  # a list, so that the copy of the lines is freed
-            yield from _found(pattern, data, start, end)
-
-
-def matches(pattern: Pattern, data: bytes) -> Iterator[Match]:
-    """The matches of one pattern in the passages that pass the prefilter."""
-    places = _passages(data, pattern.gate) if pattern.gate else _windows(data)
-    for start, end in places:
-        if pattern.behind:
-            yield from (match for one, match in _assigned(data, start, end) if one is pattern)
-        elif pattern.gate or pattern in _patterns(data[start:end]):
-            yield from compiled(pattern.source).finditer(data, start, end)
+            yield from ((pattern, match) for match in compiled(pattern.source).finditer(data, start, end))
 
 
 def _patterns(window: bytes) -> Iterator[Pattern]:
@@ -81,12 +81,7 @@ def _patterns(window: bytes) -> Iterator[Pattern]:
     yield from dict.fromkeys(pattern for word in sorted(named) for pattern in COMMANDS[word])
 
 
-def _found(pattern: Pattern, data: bytes, start: int, end: int) -> Iterator[Found]:
-    for match in compiled(pattern.source).finditer(data, start, end):
-        yield from _judged(pattern, data, match)
-
-
-def _assigned(data: bytes, start: int, end: int) -> Iterator[tuple[Pattern, Match]]:
+def _assigned(data: bytes, start: int, end: int) -> Matches:
     """Matches of the patterns that start with a head. As with `finditer`, matches of one pattern do not overlap."""
     ends = dict.fromkeys(HEADED, 0)
     for head in compiled(ASSIGNED).finditer(data, start, end):
@@ -99,12 +94,13 @@ def _assigned(data: bytes, start: int, end: int) -> Iterator[tuple[Pattern, Matc
             yield pattern, Match([(begin, last), (begin, value[0]), value])
 
 
-def _judged(pattern: Pattern, data: bytes, match: Match) -> Iterator[Found]:
-    if pattern.is_one(data, match):
-        found = pattern.find(data, match)
-        is_open = PUBLIC.search(data, match.span()[0], found.start) or is_public(data, found.start, found.end)
-        if not is_open:
-            yield found
+def _judged(data: bytes, matches: Matches) -> Iterator[Found]:
+    for pattern, match in matches:
+        if pattern.is_one(data, match):
+            found = pattern.find(data, match)
+            is_open = PUBLIC.search(data, match.span()[0], found.start) or is_public(data, found.start, found.end)
+            if not is_open:
+                yield found
 
 
 def _passages(data: bytes, gate: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:

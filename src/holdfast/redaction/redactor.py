@@ -22,10 +22,10 @@ from holdfast.redaction.classifiers import SHORTEST, kind_of
 from holdfast.redaction.environment import forms
 from holdfast.redaction.json_values import DEEPEST, gather, is_command, is_secret_member, items_of, members_of, value_in
 from holdfast.redaction.patterns import KEY, KEY_ENDS, KEY_LINE, MARKS, Found
-from holdfast.redaction.placeholders import BESIDE, around, located, mark, merged, with_marks, words_with_marks
 from holdfast.redaction.regex import Regex, compiled
 from holdfast.redaction.text_forms import (
     BASE64,
+    BESIDE,
     FULL,
     LINES,
     PERCENT,
@@ -33,7 +33,6 @@ from holdfast.redaction.text_forms import (
     display_parts,
     from_base64,
     from_percent,
-    percent_encoded,
     wrapped,
 )
 
@@ -43,7 +42,7 @@ TOGETHER = 1 << 20  # characters of strings that are scanned as one block, which
 REMEMBERED = 4 << 20  # characters of strings in the cache of clean ones
 SHORT, ROOM = 200, 1 << 18  # bytes of one known form in the combined pattern, and of all of them
 LONGEST_LINE = 1000  # characters of a line of a private key
-ROUNDS = 8  # limit of rescans; a rescan finds more only where a placeholder created a word boundary
+ROUNDS = 8  # limit of rescans: a placeholder may create a word boundary, and so the start of another secret
 PASSED = "surrogatepass"
 # safeguard: text-boundary
 BETWEEN_TEXTS = "\n\0\n"  # ends a line and a word, as the end of a string does; no match spans it
@@ -103,26 +102,19 @@ class Redactor:
         if any(gather(form, again) for form in forms):
             return False
         looked_at = fresh.union(again)
-        # safeguard: user-pattern-per-text
-        if any(map(self._may_hold, _blocks(looked_at))) or self._is_owned(looked_at):
+        if any(map(self._may_hold, _blocks(looked_at))):
             return False
-        self._remember(fresh)
+        datas = (text.encode("utf-8", PASSED) for text in looked_at) if self._own else ()
+        # safeguard: user-pattern-per-text
+        if any(own.search(data) for data in datas for own in self._own):  # not joined: a pattern may use anchors
+            return False
+        size = sum(map(len, fresh))
+        if size > self._room:
+            self._passed, self._room = set(), REMEMBERED
+        if size <= self._room:
+            self._passed |= fresh
+            self._room -= size
         return True
-
-    def _is_owned(self, texts: set[str]) -> bool:
-        """True if one of the user's patterns matches a string. These are not joined: a pattern may use anchors."""
-        return bool(self._own) and any(
-            own.search(data) for data in (text.encode("utf-8", PASSED) for text in texts) for own in self._own
-        )
-
-    def _remember(self, texts: set[str]) -> None:
-        for text in texts:
-            self._room -= len(text)
-            if self._room < 0:
-                self._passed.clear()
-                self._room = REMEMBERED
-            if len(text) <= self._room:
-                self._passed.add(text)
 
     def text(self, text: str) -> str:
         """One string with its secrets masked, without the counts."""
@@ -138,10 +130,10 @@ class Redactor:
         if value_in(text) is not None:
             self._noted = []
             self.clean(text)
-            found += located(data, self._noted)
+            found += _located(data, self._noted)
             self._noted = None
         line, at, findings = 1, 0, []
-        for start, end, kind in merged(found):
+        for start, end, kind in _merged(found):
             line, at = line + data.count(b"\n", at, start), start
             findings.append(Finding(kind, len(data[start:end].decode("utf-8", "replace")), line))
         return findings
@@ -165,11 +157,11 @@ class Redactor:
         """The words of a command line, with secrets masked that are recognisable only in the line as a whole."""
         line = [word.encode("utf-8", PASSED) for word in words]
         joined = b" ".join(line)
-        found = merged(self._spans(joined))
+        found = _merged(self._spans(joined))
         for start, end, kind in found:
             counts[kind] += 1
             self._note(kind, joined[start:end].decode("utf-8", PASSED))
-        return [word.decode("utf-8", PASSED) for word in words_with_marks(line, found)]
+        return [word.decode("utf-8", PASSED) for word in _words_with_marks(line, found)]
 
     def _items(self, items: Iterable[tuple[str, Any]], counts: Counts, depth: int) -> Iterator[Any]:
         """The items of a list with secrets masked. A patch has a private key as one item per line."""
@@ -178,7 +170,7 @@ class Redactor:
         for name, item in items:
             line = item.encode("utf-8", PASSED) if isinstance(item, str) and len(item) < LONGEST_LINE else b"no line"
             in_key = in_key and of_it.fullmatch(line) is not None
-            yield mark("private key") if in_key and item else self._value(item, counts, depth, name)
+            yield _mark("private key") if in_key and item else self._value(item, counts, depth, name)
             if in_key or begins.search(line):
                 in_key = not ends.search(line)
 
@@ -188,7 +180,7 @@ class Redactor:
         kind = kind_of(name.encode("utf-8", "replace"))
         counts[kind] += 1
         self._note(kind, text)
-        return mark(kind)
+        return _mark(kind)
 
     def _note(self, kind: str, secret: str) -> None:
         if self._noted is not None:
@@ -223,23 +215,20 @@ class Redactor:
                 text = json.dumps(clean, ensure_ascii=False)
         whole = data = text.encode("utf-8", PASSED)
         for look in (self._spans, functools.partial(self._encoded_spans, depth=depth)):
-            found = merged(look(data))
+            found = _merged(look(data))
             for _ in range(ROUNDS):
                 if not found:
                     break
                 for start, end, kind in found:
                     counts[kind] += 1
                     self._note(kind, data[start:end].decode("utf-8", PASSED))
-                data, places = with_marks(data, found)
-                found = merged([one for place in around(data, places) for one in self._near(data, place, depth)])
+                first, rest = found[0].start, len(data) - found[-1].end
+                data = _with_marks(data, found)
+                at, until = _lines_around(data, first, len(data) - rest)
+                lines = data[at:until]
+                again = _merged(self._spans(lines) or self._encoded_spans(lines, depth))
+                found = [Found(one.start + at, one.end + at, one.kind) for one in again]
         return text if data is whole else data.decode("utf-8", PASSED)
-
-    def _near(self, data: bytes, place: tuple[int, int], depth: int) -> Iterator[Found]:
-        """Secrets in the lines around a placeholder: only there can it have created a word boundary."""
-        start, end = place
-        lines = data[start:end]
-        for one in self._spans(lines) or self._encoded_spans(lines, depth):
-            yield Found(one.start + start, one.end + start, one.kind)
 
     def _spans(self, data: bytes) -> list[Found]:
         """Spans of secrets, without placeholders and values that the user allows."""
@@ -296,7 +285,7 @@ class Redactor:
             yield start, end, from_base64(data[start:end])
         for start, end, word in wrapped(data, compiled(LINES)) if is_wrapped else ():
             yield start, end, from_base64(word)
-        for start, end in percent_encoded(data, compiled(PERCENT)) if b"%" in data else ():
+        for start, end in compiled(PERCENT).places(data) if b"%" in data else ():
             yield start, end, from_percent(data[start:end])
 
 
@@ -345,3 +334,64 @@ def _places(data: bytes, form: bytes) -> Iterator[int]:
     while at >= 0:
         yield at
         at = data.find(form, at + len(form))
+
+
+# Placeholders in place of the spans that were found
+
+
+def _mark(kind: str) -> str:
+    return f"[redacted {kind}]"
+
+
+def _merged(found: list[Found]) -> list[Found]:
+    """Overlapping findings merged into one, with the kind that was found first."""
+    result: list[Found] = []
+    order = {one: number for number, one in reversed(list(enumerate(found)))}
+    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+        if result and one.start < result[-1].end:
+            first = min(result[-1], one, key=lambda each: order.get(each, 0))
+            result[-1] = Found(result[-1].start, max(result[-1].end, one.end), first.kind)
+        else:
+            result.append(one)
+    return result
+
+
+def _with_marks(data: bytes, found: list[Found]) -> bytes:
+    """The text with placeholders for all findings."""
+    pieces, at = [], 0
+    for start, end, kind in found:
+        pieces += [data[at:start], _mark(kind).encode()]
+        at = end
+    return b"".join((*pieces, data[at:]))
+
+
+def _lines_around(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """A span, extended to the lines around it."""
+    for _ in range(BESIDE):
+        start = data.rfind(b"\n", 0, max(start, 0))
+        end = data.find(b"\n", end + 1) if 0 <= end < len(data) else -1
+    return start + 1, end if end >= 0 else len(data)
+
+
+def _words_with_marks(words: Sequence[bytes], found: list[Found]) -> Iterator[bytes]:
+    """The words with placeholders for all findings, whose positions refer to the words joined by blanks."""
+    at = 0
+    for word in words:
+        end = at + len(word)
+        inside = [one for one in found if one.start < end and one.end > at]
+        yield _with_marks(word, [Found(max(one.start - at, 0), min(one.end, end) - at, one.kind) for one in inside])
+        at = end + 1
+
+
+def _located(data: bytes, hidden: list[tuple[str, str]]) -> list[Found]:
+    """Spans of masked secrets in a JSON text; one with another encoding gets the position after the last one found."""
+    import json  # lazy: rarely needed
+
+    found, at = [], 0
+    for kind, secret in hidden:
+        forms = {json.dumps(secret, ensure_ascii=plain)[1:-1].encode("utf-8", PASSED) for plain in (True, False)}
+        places = [(place, len(form)) for form in forms for start in (at, 0) if (place := data.find(form, start)) >= 0]
+        at, length = places[0] if places else (at, 1)
+        found.append(Found(at, at + length, kind))
+        at += length
+    return found

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator
 from urllib.parse import unquote_to_bytes
 
 from holdfast.core.text import CONTROL, visible
-from holdfast.redaction.placeholders import BESIDE
 from holdfast.redaction.regex import Regex, compiled
 
 # The characters that `visible` removes, in UTF-8: a fast test, since hardly any text contains one. The two variation
@@ -23,18 +22,15 @@ ACTING = (
     r"|\xef(?:\xb8[\x80-\x8f]|\xbb\xbf|\xbe\xa0|\xbf[\xb0-\xbb])"
     r"|\xf0(?:\x93\x90[\xb0-\xbf]|\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba])|\xf3\xa0"
 )
-LONGEST = 1 << 16  # bytes of a line that is handled on its own: more copies of a long text would cost memory
+BESIDE = 3  # lines before and after a changed one in which its secret may be
 MOST = 1000  # removed characters that are handled line by line; with more, all lines are
-SELECTOR = b"\xef\xb8"  # first bytes of the variation selectors of emoji, in UTF-8
 MOST_LINES = 5000  # changed lines that are scanned on their own; with more, the whole text is
 EDGE = 1000  # characters that show whether a text starts and ends like JSON
 JSON = ("{}", "[]", '""')  # first and last character of JSON
 GOES_ON = re.compile(rb".*\\\r?|[ \t]*[A-Za-z0-9+/]{40,}={0,2}\r?", re.DOTALL)  # a line that the next one continues
 # Base64 of ASCII: the first bit of each of three bytes is 0, so three of four characters have half the values.
 BASE64 = r"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][\w+/-]){6,}[\w+/-]{0,3}={0,2}"
-PERCENT = r"%[0-9A-Fa-f]{2}[^\s\"'<>`]*"  # the rest of an encoded word; its start is searched for backwards from here
-PERCENT_WORD = bytes(byte for byte in range(256) if byte not in b" \t\n\f\r\"'<>`")
-NEAR = 256  # bytes that hold the start of most words
+PERCENT = r"[^\s\"'<>`]*%[0-9A-Fa-f]{2}[^\s\"'<>`]*"  # a word with a percent-encoded character
 FULL = 40  # characters at least of a line of wrapped base64
 LINES = rf"(?:\\[nrt])?((?:[A-Za-z0-9+/]{{{FULL},}}(?:\r?\n|(?:\\r)?\\n)[ \t]*)+[A-Za-z0-9+/]+={{0,2}})"
 BREAK = re.compile(rb"(?:\r?\n|(?:\\r)?\\n)[ \t]*")
@@ -43,31 +39,7 @@ BREAK = re.compile(rb"(?:\r?\n|(?:\\r)?\\n)[ \t]*")
 def display_forms(texts: Collection[str]) -> set[str]:
     """The display forms of texts; empty if all of them are displayed unchanged."""
     is_changed = compiled(ACTING, captures=False).search("".join(texts).encode("utf-8", "surrogatepass"))
-    return {_display_form(text) for text in texts} if is_changed else set()
-
-
-def _display_form(text: str) -> str:
-    """The display form of a text. Only the lines that change pass through `visible`, which is slow for long texts."""
-    if text.count("\n") * LONGEST < len(text) - LONGEST:
-        return visible(text)
-    data = text.encode("utf-8", "surrogatepass")
-    if SELECTOR not in data:  # the effect of a selector depends on the character before it
-        data = data.translate(None, CONTROL)
-    pieces, at = [], 0
-    for number, match in enumerate(compiled(ACTING, captures=False).finditer(data)):
-        if number == MOST:
-            return visible(text)
-        if match.span()[0] < at:
-            continue
-        start = data.rfind(b"\n", at, match.span()[0]) + 1 or at
-        end = data.find(b"\n", match.span()[1])
-        end = len(data) if end < 0 else end
-        if end - start > LONGEST:
-            return visible(text)
-        line = data[start:end].decode("utf-8", "surrogatepass")
-        pieces += [data[at:start], visible(line).encode("utf-8", "surrogatepass")]
-        at = end
-    return b"".join((*pieces, data[at:])).decode("utf-8", "surrogatepass")
+    return {visible(text) for text in texts} if is_changed else set()
 
 
 def display_parts(text: str, beside: int = BESIDE) -> list[str]:
@@ -86,7 +58,7 @@ def display_parts(text: str, beside: int = BESIDE) -> list[str]:
         is_short = 2 * sum(end - start for start, end in parts) < len(data)
         if is_short and not any(b"PRIVATE KEY" in data[start:end] for start, end in parts):
             return [visible(data[start:end].decode("utf-8", "surrogatepass")) for start, end in parts]
-    return [_display_form(text)]
+    return [visible(text)]
 
 
 def _parts(data: bytes, beside: int) -> Iterator[tuple[int, int]]:
@@ -144,21 +116,6 @@ def wrapped(data: bytes, lines: Regex) -> Iterator[tuple[int, int, bytes]]:
             yield start, until, b"".join(full)
         if size % 4 == 0 and 0 < stop - at < size:  # the last line, or a word of the text after it
             yield start, stop, b"".join((*full, data[at:stop]))
-
-
-def percent_encoded(data: bytes, rests: Regex) -> Iterator[tuple[int, int]]:
-    """Spans of words with a percent-encoded character."""
-    last = 0
-    for match in rests.finditer(data):
-        start, end = match.span()
-        while start > last:
-            before = data[max(last, start - NEAR) : start]
-            rest = before.rstrip(PERCENT_WORD)
-            start -= len(before) - len(rest)
-            if rest:
-                break
-        yield start, end
-        last = end
 
 
 def from_base64(word: bytes) -> bytes | None:

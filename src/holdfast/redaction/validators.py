@@ -12,6 +12,8 @@ from holdfast.redaction.classifiers import (
     SEPARATED,
     SHORTEST,
     WORDLY,
+    has,
+    has_both,
     is_chancy,
     is_code,
     is_dsn_key,
@@ -20,6 +22,7 @@ from holdfast.redaction.classifiers import (
     is_harmless,
     is_keyed,
     is_named,
+    is_random,
     is_secretive,
     is_shuffled,
     is_turning,
@@ -57,28 +60,28 @@ OPENING = b"([{<"
 NAMELY = LETTERS + DIGITS + b"_.:->$@"
 
 
+def _group(text: bytes, match: Match, number: int = 1) -> bytes:
+    return text[slice(*match.span(number))]
+
+
 def is_password(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    value = text[start:end]
+    value = _group(text, match)
     return value not in classifiers.PLACEHOLDERS and not is_filled_in(value) and not is_named(value)
 
 
 def is_given(text: bytes, match: Match) -> bool:
     """True if the value of an option is a password, and not a variable that holds one."""
-    start, end = match.span(1)
-    value = text[start:end]
+    value = _group(text, match)
     return not is_filled_in(value) and not is_named(value) and not classifiers.is_elsewhere(value)
 
 
 def is_chosen(text: bytes, match: Match) -> bool:
     """True for a value like a password that a person chose: letters with digits or signs, and no URL, path or call."""
-    start, end = match.span(1)
-    value = text[start:end]
+    value = _group(text, match)
     if len(value) > LONGEST_PHRASE:
         return False
-    has_letter, has_digit = (any(byte in kind for byte in value) for kind in (LETTERS, DIGITS))
     has_sign = bool(value.translate(None, LETTERS + DIGITS + WORDLY + b"/:@"))
-    if not has_letter or not (has_digit or has_sign) or is_harmless(value) or is_named(value):
+    if not has(LETTERS, value) or not (has_sign or has(DIGITS, value)) or is_harmless(value) or is_named(value):
         return False
     is_other = b"://" in value or MAIL.fullmatch(value) or CALLED.search(value) or is_code(value)
     return not is_other and (has_sign or not is_plain_name(value))
@@ -94,22 +97,23 @@ def is_plain_name(value: bytes) -> bool:
 
 def is_odd_choice(text: bytes, match: Match) -> bool:
     """Stricter form of `is_chosen` for weak contexts: letters and digits must alternate, or signs be among them."""
-    value = text[slice(*match.span(1))]
+    value = _group(text, match)
     has_sign = bool(value.translate(None, LETTERS + DIGITS + WORDLY + b"/:@,;"))
-    kinds = sum(any(byte in kind for byte in value) for kind in (LETTERS[:26], LETTERS[26:], DIGITS))
-    has_digit = any(byte in DIGITS for byte in value)
-    return has_digit and is_chosen(text, match) and (is_turning(value) or (has_sign and kinds > 1) or kinds > 2)
+    kinds = sum(has(kind, value) for kind in (LETTERS[:26], LETTERS[26:], DIGITS))
+    return (
+        has(DIGITS, value) and is_chosen(text, match) and (is_turning(value) or (has_sign and kinds > 1) or kinds > 2)
+    )
 
 
 def is_key(text: bytes, match: Match) -> bool:
     """True for a random value of a name in capitals, except that of a public key."""
-    name, value = (text[slice(*match.span(group))] for group in (1, 2))
+    name, value = _group(text, match), _group(text, match, 2)
     return is_keyed(name.decode()) and is_chancy(value)  # safeguard: value-behind-key-name
 
 
 def find_inserted(text: bytes, match: Match) -> tuple[int, int]:
     """The span of the value of a secret column in a row of SQL; (0, 0) if there is none."""
-    columns = text[slice(*match.span(1))].split(b",")
+    columns = _group(text, match).split(b",")
     values = list(VALUE.finditer(text, *match.span(2)))
     for column, value in zip(columns, values, strict=False):
         name = column.strip(b' \t\n`"[]').decode("utf-8", "replace")
@@ -120,13 +124,11 @@ def find_inserted(text: bytes, match: Match) -> tuple[int, int]:
 
 
 def is_typed(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return not is_harmless(text[start:end])
+    return not is_harmless(_group(text, match))
 
 
 def is_sent(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    value = text[start:end]
+    value = _group(text, match)
     return not is_harmless(value) and not value.isalpha()
 
 
@@ -136,8 +138,8 @@ def is_header_value(text: bytes, match: Match) -> bool:
 
 
 def is_next_header(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return text[match.span()[0] : start].rstrip(QUOTES).endswith(b",") and is_name(text[start:end])
+    before = text[match.span()[0] : match.span(1)[0]]
+    return before.rstrip(QUOTES).endswith(b",") and is_name(_group(text, match))
 
 
 def is_signature(text: bytes, match: Match) -> bool:
@@ -154,9 +156,8 @@ def is_authorized(text: bytes, match: Match) -> bool:
 
 def is_signed(text: bytes, match: Match) -> bool:
     """The same after a word that may be a scheme or prose."""
-    value = text[slice(*match.span(1))]
-    has_digit = any(byte in DIGITS for byte in value)
-    return has_digit and b"://" not in value and is_authorized(text, match)
+    value = _group(text, match)
+    return has(DIGITS, value) and b"://" not in value and is_authorized(text, match)
 
 
 def is_unschemed(text: bytes, match: Match) -> bool:
@@ -256,8 +257,7 @@ def is_strange(text: bytes, match: Match) -> bool:
     value = text[start : reach(text, start, end, begin)]
     at = next((at for at, byte in enumerate(value) if byte in SIGNS and at), 0)
     head, sign = value[:at], value[at : at + 1]
-    is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
-    if len(value) < SHORTEST or not is_mixed or is_harmless(value) or not head or classifiers.is_number(head):
+    if len(value) < SHORTEST or not has_both(value) or is_harmless(value) or not head or classifiers.is_number(head):
         return False
     if sign in (b"$", b"&"):
         return not is_named(value[at:])
@@ -271,28 +271,25 @@ def is_phrase(text: bytes, match: Match) -> bool:
 
     For a password or secret that is any text but a sentence, for other names a few words, one of them random.
     """
-    name, value = (text[slice(*match.span(group))] for group in (1, 2))
-    name = name.rstrip(QUOTES + b":=>")
+    name, value = _group(text, match).rstrip(QUOTES + b":=>"), _group(text, match, 2)
     if len(value) > LONGEST_PHRASE or is_harmless(value) or value.isalpha():
         return False
     words = value.split()
     if name.lower().endswith((b"password", b"passwd", b"passphrase", b"secret")):
         return PROSE.isdisjoint(value.lower().split())
-    return len(words) <= MOST_WORDS and any(is_odd(word) for word in words)
+    return len(words) <= MOST_WORDS and any(map(is_odd, words))
 
 
 def is_odd(word: bytes) -> bool:
     """True for a word of letters and digits that cannot be a name."""
-    has_both = any(byte in DIGITS for byte in word) and any(byte in LETTERS for byte in word)
-    return len(word) >= SHORTEST and has_both and word.isalnum() and not is_name(word)
+    return len(word) >= SHORTEST and has_both(word) and word.isalnum() and not is_name(word)
 
 
 def is_kept_for(text: bytes, match: Match) -> bool:
     """True for a value of letters and digits after a name in capitals with a purpose, like `TOKEN_GITHUB`."""
-    name, value = (text[slice(*match.span(group))] for group in (1, 2))
-    is_mixed = any(byte in DIGITS for byte in value) and any(byte in LETTERS for byte in value)
+    value = _group(text, match, 2)
     is_other = is_harmless(value) or is_call(text, match.span(2)[0], value) or is_code(value)
-    return is_mixed and not is_other and is_for(name.decode())
+    return has_both(value) and not is_other and is_for(_group(text, match).decode())
 
 
 def end_of_value(text: bytes, match: Match) -> int:
@@ -313,9 +310,8 @@ def is_set(text: bytes, match: Match) -> bool:
 
 def is_login(text: bytes, match: Match) -> bool:
     """True for `name:password` in base64, as package registries use it."""
-    start, end = match.span(1)
     try:
-        plain = binascii.a2b_base64(text[start:end], strict_mode=True)
+        plain = binascii.a2b_base64(_group(text, match), strict_mode=True)
     except binascii.Error:
         return False
     return b":" in plain[1:] and plain.isascii()
@@ -323,16 +319,14 @@ def is_login(text: bytes, match: Match) -> bool:
 
 def is_mixed(text: bytes, match: Match) -> bool:
     """True if the user part of a URL is a token: letters and digits that are no name."""
-    start, end = match.span(1)
-    value = text[start:end]
-    is_token = sum(byte in DIGITS for byte in value) > 1 and any(byte in LETTERS for byte in value)
+    value = _group(text, match)
+    is_token = sum(byte in DIGITS for byte in value) > 1 and has(LETTERS, value)
     begin = match.span()[0]
     return is_token and text[begin - 1 : begin].isalnum() and not is_dsn_key(text, match)
 
 
 def is_chance(text: bytes, match: Match) -> bool:
-    start, end = match.span(1)
-    return classifiers.is_random(text[start:end])
+    return is_random(_group(text, match))
 
 
 # Boundaries of an unquoted secret, which may contain punctuation that would end a word in code

@@ -222,6 +222,19 @@ def make_private_directory(path: Path) -> None:
         sync_directory(path.parent)  # safeguard: sync-private-directory
 
 
+@contextlib.contextmanager
+def working_directory(path: Path) -> Iterator[Path]:
+    """Provide an empty private directory; remains of a killed process are deleted."""
+    import shutil  # lazy: slow to load
+
+    shutil.rmtree(path, ignore_errors=True)
+    make_private_directory(path)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def check_private(path: Path, status: os.stat_result | None = None) -> None:
     """Refuse a directory that is a link, belongs to another user, or is writable by others."""
     with os_errors(path):

@@ -13,8 +13,8 @@ import pytest
 
 import holdfast
 from holdfast.core.errors import NotFound, Refused
-from holdfast.core.model import Draft, Process, Status
-from holdfast.core.recovery import options, reason_of, recommended
+from holdfast.core.model import Cause, Draft, Process, Status
+from holdfast.core.recovery import cause_of, options, recommended
 from holdfast.layouts.goteam import screens
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
@@ -105,24 +105,18 @@ def test_g8_an_active_run_is_resumable_only_when_nobody_alive_has_it(team: Team)
 
 
 @pytest.mark.parametrize(
-    ("status", "evidence", "reason", "expected"),
+    ("status", "cause", "expected"),
     [
-        (Status.INTERRUPTED, "process 7 is gone", None, "crash"),
-        (Status.INTERRUPTED, "the machine was restarted since process 7 ran", None, "crash"),
-        (Status.INTERRUPTED, "its command was ended by SIGKILL", None, "crash"),
-        (Status.INTERRUPTED, "process 7 runs on another machine, far, and is silent", None, "timeout"),
-        (Status.INTERRUPTED, "its files say disconnect", None, "disconnect"),
-        (Status.INTERRUPTED, "disconnect: its command was ended by SIGHUP", None, "disconnect"),
-        (Status.PAUSED, None, "disconnect (SIGHUP)", "disconnect"),
-        (Status.PAUSED, None, "Ctrl-C (SIGINT)", None),
-        (Status.ACTIVE, None, None, None),
+        (Status.INTERRUPTED, Cause.CRASH, "crash"),
+        (Status.INTERRUPTED, Cause.TIMEOUT, "timeout"),
+        (Status.INTERRUPTED, Cause.DISCONNECT, "disconnect"),
+        (Status.INTERRUPTED, None, "crash"),
+        (Status.PAUSED, None, None),
+        (Status.ACTIVE, None, None),
     ],
 )
-def test_g27_the_reason_of_an_interruption(
-    status: Status, evidence: str | None, reason: str | None, expected: str | None
-) -> None:
-    run = a_run(status=status, evidence=evidence, status_reason=reason)
-    assert reason_of(run) == expected
+def test_g27_the_reason_of_an_interruption(status: Status, cause: Cause | None, expected: str | None) -> None:
+    assert cause_of(a_run(status=status, cause=cause, evidence="silent, its files say timeout")) == expected
 
 
 def test_from_live_nothing_is_lost(team: Team) -> None:

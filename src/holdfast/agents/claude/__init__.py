@@ -3,7 +3,7 @@
 # The members of the adapter, by the module that defines them. Each module is imported on first use of a member.
 MEMBERS = {
     "client": "NAME LABEL STATUS_LINE",
-    "events": "read_call conversation_in",
+    "events": "read_call",
     "replies": "ANSWERS BRIEF_LIMIT refuse_prompt reply",
     "status_line": "draw_status draw_without_store",
     "hooks": "find_plugin plan_drop plan_install",

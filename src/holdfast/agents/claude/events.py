@@ -20,11 +20,11 @@ from holdfast.agents.generic_client import text_of
 from holdfast.agents.jsonl import ENDING
 from holdfast.agents.protocol import Moment, Reading
 from holdfast.core import chat_commands, ids
-from holdfast.core.model import Beginning, Body, Draft
+from holdfast.core.model import Beginning, Body, Draft, list_of, object_of
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
-GOAL, REPLY, OUTCOME, INPUT = 2_000, 4_000, 1_000, 4_000  # characters that are stored
+GOAL, REPLY, OUTCOME = 2_000, 4_000, 1_000  # characters that are stored
 WAITING = ("Stop", "PermissionRequest")  # events after which the client waits for a prompt or a permission
 PERMISSION = "permission_prompt"  # type of the notification that a permission was not answered for some seconds
 OURS = "/holdfast:"  # a slash command of our plugin
@@ -44,20 +44,20 @@ TELLING = (  # inputs of tools: the first that a call has is its summary
 
 
 def read_call(call: Call) -> Reading:
-    payload = call.payload if isinstance(call.payload, dict) else {}
+    payload = object_of(call.payload)
     event = text_of(payload, "hook_event_name") or call.event
     if event == "PostToolBatch":
         _await_outcomes(payload, call.time)
-    told = tell(event, payload)
+    told, kept = tell(event, payload), {"agent": call.agent, "event": event, "call": call.payload}
     drafts = [
         Draft(kind, body, id=call.event_id(number), time=call.time, agent=call.agent)
-        for number, (kind, body) in enumerate(told or [("call.kept", _kept(call, event))])
+        for number, (kind, body) in enumerate(told or [("call.kept", kept)])
     ]
     is_start, is_prompt = event == "SessionStart", event == "UserPromptSubmit"
     return Reading(
         drafts,
         Moment(MOMENTS.get(event, Moment.OTHER)),
-        conversation=conversation_in(payload) or call.environment.get(CONVERSATION),
+        conversation=text_of(payload, "session_id") or call.environment.get(CONVERSATION),
         transcript=text_of(payload, "transcript_path") or None,
         begins=Beginning(text_of(payload, "source")) if is_start else None,
         ends=(text_of(payload, "reason") or "other") if event == "SessionEnd" else None,
@@ -65,10 +65,6 @@ def read_call(call: Call) -> Reading:
         prompt=text_of(payload, "prompt") if is_prompt else None,
         waits=event in WAITING or (event == "Notification" and text_of(payload, "notification_type") == PERMISSION),
     )
-
-
-def conversation_in(payload: Any) -> str | None:
-    return text_of(payload, "session_id") or None
 
 
 def tell(event: str, payload: Body) -> list[tuple[str, Body]]:
@@ -101,11 +97,6 @@ def goal_of(payload: Body) -> str | None:
 def _failed(payload: Body) -> Told:
     error, body = text_of(payload, "error"), _action(payload, payload)
     yield "action.taken", _refused(body, error) or {**body, "error": error[:OUTCOME], "failed": True}
-
-
-def _taken(payload: Body) -> Told:
-    """The client sends this event only for a tool call that it executed, whatever its output."""
-    yield "action.taken", _done(payload, payload)
 
 
 def _done(payload: Body, done: Body) -> Body:
@@ -143,8 +134,7 @@ def _outcome(payload: Body, done: Body) -> bool | None:
     path, subagent = text_of(payload, "transcript_path"), text_of(payload, "agent_id")
     if not os.path.isabs(path) or not path.endswith(ENDING) or (subagent and not ids.is_safe(subagent)):
         return None
-    file = transcript.path_of_subagent(Path(path), subagent) if subagent else Path(path)
-    return transcript.find_outcome(file, text_of(done, "tool_use_id"))
+    return transcript.find_outcome(Path(path), subagent, text_of(done, "tool_use_id"))
 
 
 def _refused(body: Body, answer: str) -> Body | None:
@@ -158,8 +148,7 @@ def _refused(body: Body, answer: str) -> Body | None:
 
 def _action(payload: Body, done: Body) -> Body:
     """The event body of a tool call: a summary in one line, with the files that it writes."""
-    tool, asked = text_of(done, "tool_name"), done.get("tool_input")
-    given = asked if isinstance(asked, dict) else {}
+    tool, given = text_of(done, "tool_name"), object_of(done.get("tool_input"))
     about = next((found for key in TELLING if (found := text_of(given, key))), "")
     file = text_of(given, "file_path") or text_of(given, "notebook_path")
     body: Body = {
@@ -175,8 +164,8 @@ def _action(payload: Body, done: Body) -> Body:
 
 def _place(response: Any) -> Body:
     """The first changed line of an edit, if the payload has its diff."""
-    patch = response.get("structuredPatch") if isinstance(response, dict) else None
-    first = patch[0] if isinstance(patch, list) and patch and isinstance(patch[0], dict) else {}
+    patch = list_of(object_of(response).get("structuredPatch"))
+    first = object_of(patch[0]) if patch else {}
     start, lines = first.get("newStart"), first.get("lines")
     if not isinstance(start, int) or isinstance(start, bool) or not isinstance(lines, list):
         return {}
@@ -195,17 +184,14 @@ def _from_here(payload: Body, path: str) -> str:
 
 def _turn(payload: Body) -> Told:
     body: Body = {"text": text_of(payload, "last_assistant_message")[:REPLY]}
-    waiting = payload.get("background_tasks")
-    if isinstance(waiting, list) and waiting:
+    if waiting := list_of(payload.get("background_tasks")):
         body["waiting"] = [text_of(task, "description") for task in waiting if isinstance(task, dict)]
     yield "turn.ended", body
 
 
 def _broken(payload: Body) -> Told:
-    yield (
-        "error.met",
-        {"text": one_line(f"{text_of(payload, 'error')}: {text_of(payload, 'error_details')}".strip(": "), 500)},
-    )
+    text = f"{text_of(payload, 'error')}: {text_of(payload, 'error_details')}".strip(": ")
+    yield "error.met", {"text": one_line(text, 500)}
 
 
 def _subagent(payload: Body) -> Body:
@@ -226,10 +212,6 @@ def _compacted(payload: Body) -> Told:
     yield "context.compacted", {"trigger": text_of(payload, "trigger"), "summary": summary.strip()[:REPLY]}
 
 
-def _kept(call: Call, event: str) -> Body:
-    return {"agent": call.agent, "event": event, "call": call.payload}
-
-
 def _between(text: str, tag: str) -> str:
     return text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
 
@@ -237,7 +219,7 @@ def _between(text: str, tag: str) -> str:
 READERS: dict[str, Callable[[Body], Iterable[tuple[str, Body]]]] = {
     "UserPromptSubmit": _prompt,
     "PreToolUse": lambda payload: [("action.begun", _action(payload, payload))],
-    "PostToolUse": _taken,
+    "PostToolUse": lambda payload: [("action.taken", _done(payload, payload))],  # only for a call that was executed
     "PostToolBatch": _batch,
     "PostToolUseFailure": _failed,
     "Stop": _turn,

@@ -76,12 +76,8 @@ def _calls(workspace: Workspace, levels: list[Level], last: datetime | None, all
     ours = [level.name for level in levels if settings_file.called(level.settings)]
     for level in levels:
         if level.trouble is not None:
-            yield Check(
-                f"{level.name} settings",
-                WARNING,
-                f"{path_text(level.path)}: {level.trouble.message}",
-                level.trouble.hints,
-            )
+            about = f"{path_text(level.path)}: {level.trouble.message}"
+            yield Check(f"{level.name} settings", WARNING, about, level.trouble.hints)
         elif settings_file.called(level.settings) and level.name in SCOPES:
             yield from _block(level)
             yield from _programs(workspace, level, allowed)
@@ -153,20 +149,20 @@ def _block(level: Level) -> Iterator[Check]:
 
 def _switches(workspace: Workspace, levels: list[Level]) -> Iterator[Check]:
     """Checks for settings of any level that turn hooks off."""
-    found = []
-    if switch := installed.find_switch(levels):
+    managed = [level for level in levels if level.name == "managed" and level.is_set("allowManagedHooksOnly")]
+    switch = installed.find_switch(levels)
+    if switch is not None:
         hint = f"remove `{installed.OFF}` from {path_text(switch.path)}"
-        found.append(Check("switches", BROKEN, f"{path_text(switch.path)} turns all hooks off", [hint]))
-    for level in levels:
-        if level.name == "managed" and level.is_set("allowManagedHooksOnly"):
-            about = f"{path_text(level.path)} allows only the hooks that an administrator has set"
-            found.append(Check("switches", BROKEN, about, ["ask the administrator of this machine"]))
-    yield from found or ([] if workspace.is_off else [Check("switches", OK, "nothing turns hooks off")])
+        yield Check("switches", BROKEN, f"{path_text(switch.path)} turns all hooks off", [hint])
+    for level in managed:
+        about = f"{path_text(level.path)} allows only the hooks that an administrator has set"
+        yield Check("switches", BROKEN, about, ["ask the administrator of this machine"])
+    if not managed and switch is None and not workspace.is_off:
+        yield Check("switches", OK, "nothing turns hooks off")
 
 
 def _trust(workspace: Workspace) -> Check:
-    trusted = installed.is_trusted(workspace.root, workspace.environ)
-    if trusted:
+    if installed.is_trusted(workspace.root, workspace.environ):
         return Check("trust", OK, "Claude Code trusts this folder")
     about = "Claude Code does not trust this folder yet, so it runs no hooks here but with `-p`"
     return Check("trust", WARNING, about, ["start `claude` here once and answer its question"])
@@ -179,13 +175,10 @@ def _version(workspace: Workspace) -> Check:
     if version is None:
         return Check("client", WARNING, f"{program} does not report its version", [f"`{program} --version`"])
     about = f"{program} is version {version}; Holdfast was tested with {hooks.TESTED}"
-    if _numbers(version) < _numbers(hooks.TESTED):
+    there, tested = ([int(number) for number in text.split(".")] for text in (version, hooks.TESTED))
+    if there < tested:
         return Check("client", WARNING, about, ["`claude update`"])
     return Check("client", OK, about)
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]
 
 
 def _arrival(workspace: Workspace, levels: list[Level], last: datetime | None) -> Check:

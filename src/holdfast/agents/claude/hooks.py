@@ -11,6 +11,7 @@ from holdfast.agents.claude import settings_file
 from holdfast.agents.claude.client import MOMENTS, NAME, STATUS_LINE
 from holdfast.agents.claude.installed import levels, place_of
 from holdfast.agents.claude.settings_file import LINE, Handler
+from holdfast.agents.generic_client import text_of
 from holdfast.agents.hook_command import PLUGIN, exact, is_ours, through_path
 from holdfast.agents.protocol import Installation, Plugin, Setup
 from holdfast.core.text import path_text
@@ -81,12 +82,7 @@ def plan_drop(setup: Setup, scope: str, drop: Callable[[str], bool]) -> Installa
 def _dropped(text: str, drop: Callable[[str], bool] | None) -> tuple[str, dict[str, str]]:
     if drop is None:
         return text, {}
-
-    def is_unwanted(handler: object) -> bool:
-        command = handler.get("command") if isinstance(handler, dict) else None
-        return isinstance(command, str) and drop(command)
-
-    after, events = settings_file.without_handlers(text, is_unwanted)
+    after, events = settings_file.without_handlers(text, lambda handler: drop(text_of(handler, "command")))
     return after, dict.fromkeys(events, "replaced")
 
 

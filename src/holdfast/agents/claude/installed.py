@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,7 @@ from holdfast.agents.hook_command import files_of
 from holdfast.agents.protocol import HookCommand, Moment, NotSettings, Place, Setup, Silence, setup_of
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.formats.json_limits import sparse
-from holdfast.core.model import Body
+from holdfast.core.model import Body, list_of, object_of
 from holdfast.core.text import path_text, sound_text
 from holdfast.journal.codec import UNREADABLE
 from holdfast.project.workspace import Workspace
@@ -115,20 +115,16 @@ def levels(setup: Setup, managed: Path = MANAGED) -> list[Level]:
 
     In a linked worktree the client also reads the local settings of the main worktree.
     """
-    local, *others = [Level(scope, place_of(scope, setup)) for scope in SCOPES]
-    beside = [Level("local", place_of("local", setup._replace(root=main)), main) for main in _main_one(setup.root)]
     administrator = Place(managed, Path("/"), setup.state, settings_file)
-    return [Level("managed", administrator), local, *beside, *others]
+    return [Level("managed", administrator), *(Level(*found) for found in _places_read(setup))]
 
 
-def find_lost(setup: Setup) -> tuple[str, Path] | None:
-    """The scope and path of a settings file that lost our hooks, if no other settings or plugin have them."""
-    places = [(scope, place_of(scope, setup)) for scope in SCOPES]
-    places += [("local", place_of("local", setup._replace(root=main))) for main in _main_one(setup.root)]
-    lost = [(scope, place.path) for scope, place in places if install.has_lost(place)]
-    if not lost:
-        return None
-    return None if is_called(levels(setup), setup.environ) else lost[0]
+def _places_read(setup: Setup) -> list[tuple[str, Place, Path | None]]:
+    """The settings files that the client reads for a project, by scope; with their worktree, if that is another one."""
+    local, *others = [(scope, place_of(scope, setup), None) for scope in SCOPES]
+    main = Path(locate.main_worktree(str(setup.root)) or setup.root)
+    beside = [("local", place_of("local", setup._replace(root=main)), main)] if main != setup.root else []
+    return [local, *beside, *others]
 
 
 def find_silence(workspace: Workspace) -> Silence | None:
@@ -143,11 +139,12 @@ def find_silence(workspace: Workspace) -> Silence | None:
 
 
 def find_removal(workspace: Workspace) -> Silence | None:
-    """Detect hooks that were removed from the settings without `uninit`."""
-    lost = find_lost(setup_of(workspace))
-    if lost is None:
+    """Detect hooks that were removed from the settings without `uninit`, and that no other settings or plugin have."""
+    setup = setup_of(workspace)
+    lost = [(scope, place.path) for scope, place, _ in _places_read(setup) if install.has_lost(place)]
+    if not lost or is_called(levels(setup), setup.environ):
         return None
-    scope, path = lost
+    scope, path = lost[0]
     hints = [f"`holdfast init --scope {scope}` restores them", "`holdfast uninit` confirms the removal"]
     return Silence(f"the hooks were removed from {path_text(path)} (perhaps by `git clean -fdx`)", hints)
 
@@ -215,10 +212,8 @@ def _commands(settings: dict[str, Any]) -> list[tuple[Moment, str]]:
         handlers = settings_file.find_handlers(settings, lambda handler: isinstance(handler, dict))
     except (AttributeError, TypeError):  # a plugin's file may have any shape
         return []
-    commands = [(event, handler.get("command")) for event, found in handlers.items() for handler in found]
-    return [
-        (Moment(MOMENTS.get(event, Moment.OTHER)), command) for event, command in commands if isinstance(command, str)
-    ]
+    commands = [(event, text_of(handler, "command")) for event, found in handlers.items() for handler in found]
+    return [(Moment(MOMENTS.get(event, Moment.OTHER)), command) for event, command in commands if command]
 
 
 def executable_files(setup: Setup) -> dict[Path, Callable[[bytes], list[tuple[str, str]]]]:
@@ -227,28 +222,19 @@ def executable_files(setup: Setup) -> dict[Path, Callable[[bytes], list[tuple[st
 
 
 def _programs(data: bytes) -> list[tuple[str, str]]:
+    """The distinct interpreters of our hooks with absolute paths, by event, except the running one."""
     try:
         calls = settings_file.called(settings_file.parse(data.decode()))
     except (NotSettings, ValueError, RecursionError):
         return []
-    return [(event, program) for event, found in calls.items() for program in programs_of(found)]
-
-
-def programs_of(calls: Iterable[object]) -> list[str]:
-    """The distinct interpreters of hooks with absolute paths, except the running one."""
-    exact = [found for call in calls if (found := files_of(call))]
-    named = dict.fromkeys(sound_text(python) for python, _ in exact)
-    return [program for program in named if program != sys.executable]
+    exact = [(event, named[0]) for event, found in calls.items() for call in found if (named := files_of(call))]
+    distinct = dict.fromkeys((event, sound_text(python)) for event, python in exact)
+    return [(event, program) for event, program in distinct if program != sys.executable]
 
 
 def is_called(found: list[Level], environ: Mapping[str, str]) -> bool:
     """True if settings of any level have our hooks or enable our plugin."""
     return any(settings_file.called(level.settings) for level in found) or find_plugin(found, environ) is not None
-
-
-def _main_one(root: Path) -> list[Path]:
-    main = locate.main_worktree(str(root))
-    return [Path(main)] if main else []
 
 
 def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None:
@@ -263,12 +249,12 @@ def find_plugin(found: list[Level], environ: Mapping[str, str]) -> Plugin | None
 def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
     """The directory from which the client loads a plugin; None if it is not installed."""
     directory = config_directory(environ) / "plugins"
-    copies = _list(_object(_noted(directory / "installed_plugins.json").get("plugins")).get(name))
+    copies = list_of(object_of(_noted(directory / "installed_plugins.json").get("plugins")).get(name))
     copy = next(filter(None, (text_of(each, "installPath") for each in copies)), None)
     if copy is None:
         return None
     plugin, _, marketplace = name.partition("@")
-    place = _object(_noted(directory / "known_marketplaces.json").get(marketplace))
+    place = object_of(_noted(directory / "known_marketplaces.json").get(marketplace))
     if text_of(place.get("source"), "source") != "directory":
         return Path(copy)
     return _place_in(Path(text_of(place, "installLocation")), plugin, Path(copy))
@@ -277,7 +263,7 @@ def installed_at(name: str, environ: Mapping[str, str]) -> Path | None:
 def _place_in(marketplace: Path, plugin: str, copy: Path) -> Path | None:
     """The directory of a plugin in a marketplace that is a directory; the copy, if the plugin is fetched."""
     catalog = _noted(marketplace / CATALOG)
-    entries = [entry for entry in _list(catalog.get("plugins")) if isinstance(entry, dict)]
+    entries = [entry for entry in list_of(catalog.get("plugins")) if isinstance(entry, dict)]
     if not entries:  # moved or damaged: the client finds no plugin there either
         return marketplace
     entry = next((entry for entry in entries if entry.get("name") == plugin), None)
@@ -293,17 +279,9 @@ def _place_in(marketplace: Path, plugin: str, copy: Path) -> Path | None:
 def _noted(path: Path) -> Body:
     """A JSON file of the client; empty if it is missing or damaged."""
     try:
-        return _object(msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}")))
+        return object_of(msgspec.json.decode(sparse(files.read(path, LIMIT) or b"{}")))
     except (*UNREADABLE, Refused):
         return {}
-
-
-def _object(value: Any) -> Body:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:
@@ -313,7 +291,7 @@ def is_trusted(root: Path, environ: Mapping[str, str]) -> bool | None:
     if not isinstance(projects, dict):
         return None
     return any(
-        _object(projects.get(str(place))).get("hasTrustDialogAccepted") is True for place in (root, *root.parents)
+        object_of(projects.get(str(place))).get("hasTrustDialogAccepted") is True for place in (root, *root.parents)
     )
 
 

@@ -50,7 +50,7 @@ def with_calls(text: str, calls: dict[str, Handler]) -> tuple[str, dict[str, str
     if is_blank(text):
         text = NEW
     for event in {**calls, **hooks}:
-        ours = [hooks[event][place[2]] for place in _ours(hooks, event)]
+        ours = [hooks[event][place[2]] for place in _places(hooks, event, is_ours)]
         if event in calls and ours == [{"hooks": [calls[event]]}]:
             continue
         if ours:
@@ -101,11 +101,6 @@ def without_handlers(text: str, is_unwanted: Wanted) -> tuple[str, list[str]]:
     return text, events
 
 
-def check(text: str) -> None:
-    """Refuse a text that is not valid as Claude Code's settings."""
-    parse(text)
-
-
 def has_hooks(text: str) -> bool:
     return bool(called(parse(text)))
 
@@ -124,10 +119,6 @@ def found_in(text: str) -> list[str]:
     """Our entries in a text: the events that have our hooks, and the status line if it is ours."""
     settings = parse(text)
     return [*called(settings), *([LINE] if is_ours(settings.get(LINE)) else [])]
-
-
-def _ours(hooks: dict[str, Any], event: str) -> Iterator[tuple[str, str, int, str, int]]:
-    return _places(hooks, event, is_ours)
 
 
 def _places(hooks: dict[str, Any], event: str, is_wanted: Wanted) -> Iterator[tuple[str, str, int, str, int]]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from typing import Any
 
 from holdfast.agents.claude.transcript import COUNTS
 from holdfast.agents.generic_client import text_of
 from holdfast.core.fold.activity import fill_of
-from holdfast.core.model import Body, Run, Session, int_of
+from holdfast.core.model import Body, Run, Session, int_of, object_of
 from holdfast.core.text import one_line, visible
 from holdfast.journal.journal import Journal
 from holdfast.project import context_windows
@@ -56,8 +55,8 @@ def line(workspace: Workspace, payload: Body) -> str:
 
 def gauge_of(payload: Body) -> Gauge:
     """The client's report on its context. Never fails, whatever the payload is."""
-    about, model = _object(payload.get("context_window")), _object(payload.get("model"))
-    usage = _object(about.get("current_usage"))
+    about, model = object_of(payload.get("context_window")), object_of(payload.get("model"))
+    usage = object_of(about.get("current_usage"))
     tokens = sum(int_of(usage.get(name)) or 0 for name in COUNTS)
     return Gauge(int_of(about.get("context_window_size")), tokens or None, text_of(model, "id")[:200] or None)
 
@@ -77,9 +76,5 @@ def draw_without_store(payload: Body) -> str:
 
 
 def _directory(payload: Body) -> str:
-    named = os.environ.get("CLAUDE_PROJECT_DIR") or text_of(_object(payload.get("workspace")), "project_dir")
+    named = os.environ.get("CLAUDE_PROJECT_DIR") or text_of(payload.get("workspace"), "project_dir")
     return named or os.getcwd()
-
-
-def _object(value: Any) -> Body:
-    return value if isinstance(value, dict) else {}

@@ -20,7 +20,7 @@ from holdfast.agents.jsonl import CHUNK, ENDING, Line, parse, split
 from holdfast.agents.protocol import Head, Setup, Usage
 from holdfast.core.errors import HoldfastError, from_os_error
 from holdfast.core.fold.activity import MOST_TOKENS, Spent
-from holdfast.core.model import Session, int_of
+from holdfast.core.model import Body, Session, int_of, list_of, object_of, text_of
 from holdfast.journal.codec import UNREADABLE
 from holdfast.system import files
 from holdfast.system.safe_paths import real_path
@@ -85,13 +85,10 @@ def read_usage(path: Path) -> Usage | None:
     return _search_end(path, _last_usage)
 
 
-def path_of_subagent(path: Path, subagent: str) -> Path:
-    return path.with_suffix("") / SUBAGENTS / f"agent-{subagent}{ENDING}"
-
-
-def find_outcome(path: Path, tool_use: str) -> bool | None:
+def find_outcome(path: Path, subagent: str, tool_use: str) -> bool | None:
     """True if the client executed a tool call, False if it did not; None if the transcript has no result (yet)."""
-    return _search_end(path, partial(_outcome_of, tool_use))
+    file = path.with_suffix("") / SUBAGENTS / f"agent-{subagent}{ENDING}" if subagent else path
+    return _search_end(file, partial(_outcome_of, tool_use))
 
 
 def _search_end(path: Path, look: Callable[[bytes, bool], tuple[T | None, bool]]) -> T | None:
@@ -128,18 +125,15 @@ class Tally:
         if line.get("type") == "cost-state":
             self._add_cost(line.get("totalCostUSD"), is_total=True)
             return
-        message = line.get("message")
-        if line.get("type") != "assistant" or not isinstance(message, dict):
+        message = object_of(line.get("message"))
+        id = text_of(message.get("id"))
+        if line.get("type") != "assistant" or not message or id in self._messages:
             return
-        id = message.get("id")
-        if isinstance(id, str) and id:
-            if id in self._messages:
-                return
+        if id:
             self._messages.add(id)
-        usage = message.get("usage")
-        if isinstance(usage, dict):
-            self.read += sum(int_of(usage.get(name)) or 0 for name in COUNTS[:3])
-            self.written += int_of(usage.get(COUNTS[3])) or 0
+        usage = object_of(message.get("usage"))
+        self.read += sum(int_of(usage.get(name)) or 0 for name in COUNTS[:3])
+        self.written += int_of(usage.get(COUNTS[3])) or 0
         self._add_cost(line.get("costUSD"), is_total=False)
 
     @property
@@ -183,11 +177,9 @@ def read_lines(path: Path, lose: Callable[[], object] | None = None) -> Iterator
 
 def usage_of(line: Line) -> Usage | None:
     """The token usage in an answer of the main conversation; None for any other line."""
-    message = line.get("message")
-    if line.get("type") != "assistant" or line.get("isSidechain") is True or not isinstance(message, dict):
-        return None
-    usage, model = message.get("usage"), message.get("model")
-    if not isinstance(usage, dict) or model == SYNTHETIC:
+    message = object_of(line.get("message"))
+    usage, model = object_of(message.get("usage")), message.get("model")
+    if line.get("type") != "assistant" or line.get("isSidechain") is True or model == SYNTHETIC:
         return None
     tokens = sum(int_of(usage.get(name)) or 0 for name in COUNTS)
     return Usage(tokens, model if isinstance(model, str) else None) if tokens else None
@@ -208,8 +200,7 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
         if found := usage_of(parsed):
             return found, True
         if is_boundary(parsed):
-            about = parsed.get("compactMetadata")
-            left = int_of(about.get("postTokens")) if isinstance(about, dict) else None
+            left = int_of(object_of(parsed.get("compactMetadata")).get("postTokens"))
             return (Usage(left) if left is not None else None), True
     return None, False
 
@@ -219,12 +210,19 @@ def _outcome_of(tool_use: str, data: bytes, whole: bool) -> tuple[bool | None, b
     key = tool_use.encode()
     for line in _backwards(data, whole):
         if key in line and b'"tool_result"' in line:
-            message = (parse(line) or {}).get("message")
-            content = message.get("content") if isinstance(message, dict) else None
-            for block in content if isinstance(content, list) else []:
-                if isinstance(block, dict) and block.get("tool_use_id") == tool_use:
+            for block in blocks_of(parse(line) or {}, "tool_result"):
+                if block.get("tool_use_id") == tool_use:
                     return block.get("is_error") is not True, True
     return None, False
+
+
+def content_of(line: Line) -> Any:
+    return object_of(line.get("message")).get("content")
+
+
+def blocks_of(line: Line, kind: str) -> Iterator[Body]:
+    """The blocks of this kind in the message of a line."""
+    return (block for block in map(object_of, list_of(content_of(line))) if block.get("type") == kind)
 
 
 def _backwards(data: bytes, whole: bool) -> Iterator[bytes]:

@@ -16,13 +16,13 @@ from msgspec import Struct
 
 from holdfast.agents.claude import events
 from holdfast.agents.claude.client import NAME
-from holdfast.agents.claude.transcript import Tally, is_boundary, read_lines, usage_of
+from holdfast.agents.claude.transcript import Tally, blocks_of, content_of, is_boundary, read_lines, usage_of
 from holdfast.agents.generic_client import text_of
 from holdfast.agents.jsonl import Line
 from holdfast.agents.protocol import Usage
 from holdfast.core import ids
 from holdfast.core.fold.activity import Spent
-from holdfast.core.model import Body, Draft
+from holdfast.core.model import Body, Draft, list_of
 
 # Prefixes of user messages that are no prompts: commands and their output, notices of the client.
 NOT_PROMPTS = (
@@ -70,23 +70,16 @@ class Retelling:
 
     def drafts(self) -> Iterator[Draft]:
         for line in self._lines:
-            yield from self.tell(line)
-        yield from self.unfinished()
-
-    def tell(self, line: Line) -> Iterator[Draft]:
-        self.tally.add(line)
-        if line.get("type") == "cost-state":
-            return
-        self.time = _time(line, self.time, self._now)
-        self.begun = self.begun or self.time
-        self.last = text_of(line, "uuid") or self.last
-        self.usage = usage_of(line) or self.usage
-        for at, (kind, body) in enumerate(self._told(line)):
-            yield self._draft(line, at, kind, body)
-
-    def unfinished(self) -> Iterator[Draft]:
-        """The events of tool calls without a result."""
-        for key, asked in self._asked.items():
+            self.tally.add(line)
+            if line.get("type") == "cost-state":
+                continue
+            self.time = _time(line, self.time, self._now)
+            self.begun = self.begun or self.time
+            self.last = text_of(line, "uuid") or self.last
+            self.usage = usage_of(line) or self.usage
+            for at, (kind, body) in enumerate(self._told(line)):
+                yield self._draft(line, at, kind, body)
+        for key, asked in self._asked.items():  # tool calls without a result
             for kind, body in events.tell("PreToolUse", _call(asked, key)):
                 yield self._draft(asked.line, f"begun {key}", kind, body)
 
@@ -117,7 +110,7 @@ class Retelling:
             yield from events.tell("UserPromptSubmit", {"prompt": text, "prompt_id": text_of(line, "uuid")})
 
     def _answer(self, line: Line) -> Told:
-        for block in _blocks(line, "tool_use"):
+        for block in blocks_of(line, "tool_use"):
             key = text_of(block, "id")
             if key and len(self._asked) < WAITING:
                 self._asked[key] = Asked(line, text_of(block, "name"), block.get("input"))
@@ -128,12 +121,14 @@ class Retelling:
                 yield from events.tell("Stop", {"last_assistant_message": text})
 
     def _results(self, line: Line) -> Told:
-        for block in _blocks(line, "tool_result"):
+        for block in blocks_of(line, "tool_result"):
             key = text_of(block, "tool_use_id")
             asked = self._asked.pop(key, None)
             if asked is None:
                 continue
-            said = _said(block.get("content"))
+            content = block.get("content")
+            texts = (text_of(part, "text") for part in list_of(content) if isinstance(part, dict))
+            said = content if isinstance(content, str) else "\n".join(texts)
             is_error = block.get("is_error") is True
             answer = {"error": said or "failed"} if is_error else {"tool_response": said}
             yield from events.tell("PostToolUseFailure" if is_error else "PostToolUse", {**_call(asked, key), **answer})
@@ -180,25 +175,6 @@ def _time(line: Line, before: datetime, now: datetime) -> datetime:
         return before
 
 
-def _content(line: Line) -> Any:
-    message = line.get("message")
-    return message.get("content") if isinstance(message, dict) else None
-
-
-def _blocks(line: Line, kind: str) -> Iterator[Body]:
-    content = _content(line)
-    for block in content if isinstance(content, list) else []:
-        if isinstance(block, dict) and block.get("type") == kind:
-            yield block
-
-
 def _texts(line: Line) -> list[str]:
-    content = _content(line)
-    return [content] if isinstance(content, str) else [text_of(block, "text") for block in _blocks(line, "text")]
-
-
-def _said(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    blocks = content if isinstance(content, list) else []
-    return "\n".join(text_of(block, "text") for block in blocks if isinstance(block, dict))
+    content = content_of(line)
+    return [content] if isinstance(content, str) else [text_of(block, "text") for block in blocks_of(line, "text")]

@@ -75,7 +75,7 @@ def _begun(run: Run, event: Event, body: Body) -> None:
 def _acted(run: Run, event: Event, body: Body) -> None:
     files, key = texts_of(body.get("files")), text_of(body.get("key")) or None
     error = text_of(body.get("error")) or None
-    earlier = next((action for action in run.actions if key and action.key == key), None)
+    earlier = _find_action(run, key)
     if earlier is None:
         action = Action(text_of(body.get("text")), event.time, files, key, error)
         run.actions = _in_order([*run.actions, action], body)[-KEPT_ACTIONS:]
@@ -89,10 +89,13 @@ def _acted(run: Run, event: Event, body: Body) -> None:
         fail(run, event, f"{text_of(body.get('text'))}: {error}")
 
 
+def _find_action(run: Run, key: str | None) -> Action | None:
+    return next((action for action in run.actions if key and action.key == key), None)
+
+
 def is_repeated(run: Run, draft: Draft) -> bool:
     """Return True if the run knows the action: clients report a failed one alone and again with its batch."""
-    key = text_of(draft.body.get("key")) if draft.kind == "action.taken" else ""
-    earlier = next((action for action in run.actions if key and action.key == key), None)
+    earlier = _find_action(run, text_of(draft.body.get("key"))) if draft.kind == "action.taken" else None
     return earlier is not None and (earlier.error is not None or not draft.body.get("error"))
 
 
@@ -112,18 +115,12 @@ def fail(run: Run, event: Event, text: str, agent: str | None = None) -> None:
         run.errors = [*run.errors, Mishap(text, event.time, agent)][-KEPT_ERRORS:]
 
 
-def _met_error(run: Run, event: Event, body: Body) -> None:
-    fail(run, event, text_of(body.get("text")), text_of(body.get("by")) or None)
-
-
 def _turned(run: Run, event: Event, body: Body) -> None:
+    """End the turn of a session: its own actions are over, and those that it inherited."""
     run.reply = text_of(body.get("text")) or run.reply
-    run.doing = {key: action for key, action in run.doing.items() if not _is_over(action, event.session)}
-
-
-def _is_over(action: Underway, session: str | None) -> bool:
-    """Return True if the turn that this session ended was the action's own, or follows it."""
-    return session == action.session or (session is not None and session == action.heir)
+    ended = event.session
+    over = [key for key, action in run.doing.items() if ended == action.session or (ended and ended == action.heir)]
+    run.doing = {key: action for key, action in run.doing.items() if key not in over}
 
 
 def _is_broken_off(run: Run, action: Underway) -> bool:
@@ -161,13 +158,11 @@ def _subagent(run: Run, event: Event, body: Body) -> None:
         run.actions = [*run.actions, Action(text, event.time)][-KEPT_ACTIONS:]
 
 
-def _compacting(run: Run, event: Event, body: Body) -> None:
-    run.compacted = event.time
-
-
 def _compacted(run: Run, event: Event, body: Body) -> None:
-    run.compactions += 1
     run.compacted = event.time
+    if event.kind == "context.compacting":
+        return
+    run.compactions += 1
     run.context_tokens = None  # unknown until the next reply
     run.summary = text_of(body.get("summary")) or run.summary
 
@@ -177,11 +172,11 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "action.begun": _begun,
     "action.taken": _acted,
     "turn.ended": _turned,
-    "error.met": _met_error,
+    "error.met": lambda run, event, body: fail(run, event, text_of(body.get("text")), text_of(body.get("by")) or None),
     "subagent.started": _subagent,
     "subagent.ended": _subagent,
     "subagent.told": _subagent,
-    "context.compacting": _compacting,
+    "context.compacting": _compacted,
     "context.compacted": _compacted,
 }
 
@@ -193,7 +188,7 @@ SILENT = frozenset({MEASURED, COUNTED})  # measurements are no activity of the a
 COMPACTED = "context.compacted"
 USUAL, LARGE, UNTOLD = 200_000, 1_000_000, 128_000  # tokens of a window: Claude's, its large one, any other's
 LARGE_MARK = "[1m]"  # in the name of a model with the large window
-HEALTHY, WARN, COMPACT = 50, 55, 78  # per cent
+LEVELS = (("compact", 78), ("warn", 55), ("filling", 50), ("healthy", 0))  # from so many per cent
 GOING_ON = (Beginning.RESUME, Beginning.COMPACT, Beginning.FORK)  # the context of the earlier session goes on
 MOST_TOKENS = 10**9  # tokens; a larger number is no measurement
 ADVICE = {
@@ -219,10 +214,7 @@ def fill_of(tokens: int | None, window: int | None) -> Fill | None:
     if tokens is None or not window:
         return None
     percent = round(100 * tokens / window)
-    state = next(
-        (name for name, least in (("compact", COMPACT), ("warn", WARN), ("filling", HEALTHY)) if percent >= least),
-        "healthy",
-    )
+    state = next(name for name, least in LEVELS if percent >= least)
     return Fill(tokens, window, percent, state, ADVICE[state])
 
 
@@ -285,17 +277,16 @@ class Spent(Struct):
 
 def total_usage(sessions: Iterable[Session]) -> Spent:
     """Sum the usage of sessions, counting those without any, so that a part is not taken for the whole."""
-    total = Spent()
-    for session in sessions:
-        total.tokens_read += session.tokens_read
-        total.tokens_written += session.tokens_written
-        if session.cost is not None:
-            total.cost = (total.cost or 0.0) + session.cost
-        if has_usage(session):
-            total.told += 1
-        else:
-            total.untold += 1
-    return total
+    counted = list(sessions)
+    costs = [session.cost for session in counted if session.cost is not None]
+    told = sum(map(has_usage, counted))
+    return Spent(
+        sum(session.tokens_read for session in counted),
+        sum(session.tokens_written for session in counted),
+        sum(costs) if costs else None,
+        told,
+        len(counted) - told,
+    )
 
 
 def remaining_usage(total: Spent, others: Iterable[Session]) -> Spent:

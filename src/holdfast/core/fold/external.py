@@ -11,14 +11,12 @@ from typing import NoReturn
 from holdfast.core.errors import Refused
 from holdfast.core.fold.steps import ACTIVE, COMPLETED, FAILED, MOST_STEPS, PENDING
 from holdfast.core.lifecycle import Move
-from holdfast.core.model import Body, Event, Owned, Run, Status, Step, text_of, texts_of
+from holdfast.core.model import Body, Event, Owned, Run, Status, Step, convert, text_of, texts_of
 from holdfast.core.text import one_line
 
 TOLD = "owner.told"
 REMEMBERED = 20  # earlier digests that are recognized
 STEP_STATUSES = {"in_progress": ACTIVE, "active": ACTIVE, "completed": COMPLETED, "failed": FAILED}
-
-STATUSES = frozenset(status.value for status in Status)
 
 
 def told(run: Run, event: Event, body: Body) -> None:
@@ -31,7 +29,7 @@ def told(run: Run, event: Event, body: Body) -> None:
     run.owned = Owned(
         path=text_of(body.get("path")),
         digest=digest,
-        status=_status(body.get("status")),
+        status=convert(body.get("status"), Status),
         word=text_of(body.get("word")),
         phase=text_of(body.get("phase")) or None,
         step=text_of(body.get("step")) or None,
@@ -51,7 +49,7 @@ def _follow(run: Run, before: Owned | None, event: Event) -> None:
     status = run.owned.status if run.owned else None
     if status is None or (before is not None and before.status is status) or run.status is status:
         return
-    run.status, run.status_since, run.status_reason, run.evidence = status, event.time, None, None
+    run.status, run.status_since, run.status_reason, run.evidence, run.cause = status, event.time, None, None, None
 
 
 def moved(run: Run, move: Move) -> Status:
@@ -83,10 +81,6 @@ def refuse_owned(run: Run, why: str) -> NoReturn:
         [("status", run.owned.word if run.owned else run.status), ("file", file)],
         ["`/fractary-faber:workflow-status` in the client", "`holdfast abandon` only leaves it, and changes no file"],
     )
-
-
-def _status(value: object) -> Status | None:
-    return Status(value) if isinstance(value, str) and value in STATUSES else None
 
 
 def _steps(phases: object) -> list[Step]:

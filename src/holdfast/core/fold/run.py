@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from msgspec import structs
 
@@ -20,6 +19,7 @@ from holdfast.core.model import (
     OPEN,
     Beginning,
     Body,
+    Cause,
     Checkpoint,
     Decision,
     Draft,
@@ -34,11 +34,12 @@ from holdfast.core.model import (
     Status,
     Task,
     convert,
+    int_of,
     text_of,
     texts_of,
 )
 
-VERSION = 11  # of the fold; snapshots of another version are folded again
+VERSION = 12  # of the fold; snapshots of another version are folded again
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"
@@ -64,6 +65,10 @@ KIND_OF_MOVE = {move: kind for kind, move in MOVES.items()}
 LETTERS = {"note.added": "n", "decision.made": "d", "task.added": "t"}
 KEPT_RESTORES = 100
 VISITING = "bisect"  # visits many checkpoints and returns: there is nothing to undo
+STAYING = (  # what going back to an earlier state leaves as it is now
+    *("seq", "updated", "worktree", "directory", "agents", "epoch", "sessions", "open_sessions", "last_session"),
+    *("doing", "subagents", "forgotten", "unasked", "owned"),
+)
 
 CONVERSATION = "conversation"  # key of the conversation id in an event without a run
 
@@ -72,10 +77,11 @@ def fold(run: str, events: Iterable[Event], forgotten: Iterable[int] = (), rules
     """Return the state of a run after all its events, without those forgotten by `forgotten` or by an event."""
     listed = list(events)
     state = Run(id=run)
-    for event in without(listed, {*forgotten, *(_number(e.body.get("seq")) for e in listed if e.kind == FORGOTTEN)}):
+    gone = {*forgotten, *(int_of(event.body.get("seq")) or 0 for event in listed if event.kind == FORGOTTEN)}
+    for event in without(listed, gone):
         apply(state, event, rules_of)
         if event.kind == RETURNED:
-            to = min(_number(event.body.get("to")), event.seq - 1)
+            to = min(int_of(event.body.get("to")) or 0, event.seq - 1)
             then = fold(run, (found for found in listed if found.seq <= to), forgotten, rules_of)
             state = _gone_back(state, then, event)
     return state
@@ -134,42 +140,30 @@ def apply_session(session: Session | None, event: Event) -> Session | None:
 
 def entry_id(run: Run, kind: str) -> str:
     """Return the id of the next entry of this kind: `d1`, `t2`, `n3`."""
-    letter = LETTERS[kind]
-    return f"{letter}{run.entries.get(letter, 0) + 1}"
+    return f"{LETTERS[kind]}{run.entries.get(LETTERS[kind], 0) + 1}"
 
 
-def status_draft(move: Move, reason: str | None = None, evidence: str | None = None) -> Draft:
+def status_draft(
+    move: Move, reason: str | None = None, evidence: str | None = None, cause: Cause | None = None
+) -> Draft:
     """Return the event that records a lifecycle move."""
-    body = {"reason": reason, "evidence": evidence}
+    body = {"reason": reason, "evidence": evidence, "cause": cause}
     return Draft(KIND_OF_MOVE[move], {key: value for key, value in body.items() if value})
 
 
 def _blanked(run: Run, event: Event, body: Body) -> None:
     """Count a forgotten entry, so that its id is not reused."""
-    if letter := LETTERS.get(text_of(body.get("kind"))):
-        run.entries[letter] = run.entries.get(letter, 0) + 1
+    if (kind := text_of(body.get("kind"))) in LETTERS:
+        _entry(run, kind)
 
 
 def _gone_back(now: Run, then: Run, event: Event) -> Run:
     """Return the earlier state with the current sessions. Ids given since are not reused."""
     return structs.replace(
         then,
-        seq=now.seq,
-        updated=now.updated,
+        **{name: getattr(now, name) for name in STAYING},
         status=then.status if then.status.is_open and not now.owned else now.status,
-        worktree=now.worktree,
-        directory=now.directory,
-        agents=now.agents,
-        epoch=now.epoch,
-        sessions=now.sessions,
-        open_sessions=now.open_sessions,
-        last_session=now.last_session,
-        doing=now.doing,
-        subagents=now.subagents,
         entries={letter: max(number, then.entries.get(letter, 0)) for letter, number in now.entries.items()},
-        forgotten=now.forgotten,
-        unasked=now.unasked,
-        owned=now.owned,
         steps=now.steps if now.owned else then.steps,
         standing=team.gone_back(now, then, event),
     )
@@ -187,6 +181,7 @@ def _move(run: Run, event: Event, move: Move, rules: Rules) -> None:
         run.status, run.status_since = after, event.time
         run.status_reason = text_of(event.body.get("reason")) or None if event.kind in MOVES else None
         run.evidence = text_of(event.body.get("evidence")) or None
+        run.cause = convert(event.body.get("cause"), Cause)
 
 
 def _started(run: Run, event: Event, body: Body) -> None:
@@ -194,7 +189,7 @@ def _started(run: Run, event: Event, body: Body) -> None:
     run.layout = text_of(body.get("layout")) or "native"
     run.mode = text_of(body.get("mode")) or None
     run.forked_from = text_of(body.get("forked_from")) or None
-    run.forked_at = _number(body.get("forked_at")) if run.forked_from else None
+    run.forked_at = int_of(body.get("forked_at")) or 0 if run.forked_from else None
     run.unasked = body.get("unasked") is True
     _moved(run, event, body)
     run.created = run.status_since = event.time
@@ -210,7 +205,7 @@ def _opened(run: Run, event: Event, body: Body) -> Move:
     activity.pass_on(run, session)
     run.sessions += 1
     run.last_session = session
-    run.epoch = max(run.epoch, _number(body.get("epoch")))
+    run.epoch = max(run.epoch, int_of(body.get("epoch")) or 0)
     run.open_sessions = [*(name for name in run.open_sessions if name != session), session]
     return Move.ATTEND
 
@@ -220,13 +215,13 @@ def _ended(run: Run, event: Event, body: Body) -> None:
 
 
 def _noted(run: Run, event: Event, body: Body) -> Move:
-    run.notes.append(Note(_entry(run, event), text_of(body.get("text")), event.time))
+    run.notes.append(Note(_entry(run, event.kind), text_of(body.get("text")), event.time))
     return Move.TELL
 
 
 def _decided(run: Run, event: Event, body: Body) -> Move:
     because = text_of(body.get("because")) or None
-    run.decisions.append(Decision(_entry(run, event), text_of(body.get("decision")), event.time, because))
+    run.decisions.append(Decision(_entry(run, event.kind), text_of(body.get("decision")), event.time, because))
     return Move.TELL
 
 
@@ -240,7 +235,7 @@ def _revoked(run: Run, event: Event, body: Body) -> None:
 def _task_added(run: Run, event: Event, body: Body) -> Move:
     key = text_of(body.get("key")) or None
     if key is None or all(task.key != key for task in run.tasks):
-        run.tasks.append(Task(_entry(run, event), text_of(body.get("text")), event.time, key))
+        run.tasks.append(Task(_entry(run, event.kind), text_of(body.get("text")), event.time, key))
     return Move.TELL
 
 
@@ -264,7 +259,7 @@ def _pinned(run: Run, event: Event, body: Body) -> None:
 
 
 def _forgotten(run: Run, event: Event, body: Body) -> None:
-    run.forgotten.append(_number(body.get("seq")))
+    run.forgotten.append(int_of(body.get("seq")) or 0)
 
 
 def _told(run: Run, event: Event, body: Body) -> Move:
@@ -288,11 +283,11 @@ def _is_activity(body: Body) -> bool:
     return "directory" in body and body.get("quiet") is not True
 
 
-def _entry(run: Run, event: Event) -> str:
+def _entry(run: Run, kind: str) -> str:
     """Return the next id. The body has it too, but only counting makes a duplicate impossible."""
-    letter = LETTERS[event.kind]
-    run.entries[letter] = run.entries.get(letter, 0) + 1
-    return f"{letter}{run.entries[letter]}"
+    id = entry_id(run, kind)
+    run.entries[id[0]] = int(id[1:])
+    return id
 
 
 def _opened_session(event: Event) -> Session:
@@ -307,13 +302,9 @@ def _opened_session(event: Event) -> Session:
         begun=Beginning(begun) if (begun := text_of(body.get("begun"))) else None,
         process=convert(body.get("process"), Process),
         environment=convert(body.get("environment"), Environment),
-        epoch=_number(body.get("epoch")),
+        epoch=int_of(body.get("epoch")) or 0,
         last_active=event.time,
     )
-
-
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _chosen(run: Run, event: Event, body: Body) -> None:

@@ -90,7 +90,7 @@ def _started(run: Run, event: Event, body: Body) -> None:
 
 def _ended(run: Run, event: Event, body: Body) -> None:
     step = _step(run, body.get("name"))
-    outcome = event.kind.removeprefix("step.")
+    outcome = FAILED if event.kind == "step.failed" else COMPLETED
     if step is None or step.status == outcome or (step.ended and event.time < step.ended):
         return
     step.status, step.ended = outcome, event.time
@@ -177,24 +177,15 @@ def _worker_started(run: Run, event: Event, body: Body) -> None:
     ]
 
 
-def _worker_progressed(run: Run, event: Event, body: Body) -> None:
-    worker, progress = _worker_meant(run, event, body), int_of(body.get("progress"))
-    if worker and worker.status == IN_PROGRESS and progress is not None and progress <= 100:
-        worker.progress = progress
-    if worker:
-        _worker_count(worker, body)
-
-
-def _worker_completed(run: Run, event: Event, body: Body) -> None:
+def _worker_told(run: Run, event: Event, body: Body) -> None:
     worker = _worker_meant(run, event, body)
     if worker is None:
         return
-    worker.status, worker.completed, worker.error = COMPLETE, worker.completed or event.time, None
-    worker.result = text_of(body.get("result")) or worker.result
-    _worker_count(worker, body)
-
-
-def _worker_count(worker: Worker, body: Body) -> None:
+    if event.kind == "agent.completed":
+        worker.status, worker.completed, worker.error = COMPLETE, worker.completed or event.time, None
+        worker.result = text_of(body.get("result")) or worker.result
+    elif worker.status == IN_PROGRESS and (progress := int_of(body.get("progress"), most=100)) is not None:
+        worker.progress = progress
     if (tokens := int_of(body.get("tokens"))) is not None:
         worker.tokens = tokens
 
@@ -236,7 +227,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "step.completed": _ended,
     "step.failed": _ended,
     "agent.started": _worker_started,
-    "agent.progressed": _worker_progressed,
-    "agent.completed": _worker_completed,
+    "agent.progressed": _worker_told,
+    "agent.completed": _worker_told,
     "agent.failed": _worker_failed,
 }

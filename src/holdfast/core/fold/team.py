@@ -20,7 +20,6 @@ FINAL = "-final"
 REASONS = {"resume": "recovery", "undo": "undo", "redo": "redo"}
 LOOP = "review"
 LISTS = ("code_files", "test_files", "review_comments", "optimizations")
-KEYS = ("spec", "architecture", *LISTS, "release_config", "partial_output")
 KEY = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 MOST_KEYS, MOST_KEPT = 100, 1_000
 TEXT = 200_000  # characters of an output

@@ -12,9 +12,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from holdfast.core.formats.json_limits import is_deeper
+
 TOKEN = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],:]|[^\s{}\[\],:"]+'
 HALF = re.compile("[\ud800-\udfff]")
-DEPTH = 100
 MARK = "\ufeff"
 PIECE = 1 << 20  # characters
 
@@ -68,20 +69,6 @@ def parse(text: str) -> Any:
 
 def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
-
-
-def is_deeper(value: object, depth: int = DEPTH) -> bool:
-    """Return True if objects and arrays are nested more than `depth` levels."""
-    level = [value]
-    while level and depth:
-        depth -= 1
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
-            if type(inner) in (dict, list)
-        ]
-    return bool(level)
 
 
 def add(text: str, path: Path, value: object, name: str | None = None) -> str:

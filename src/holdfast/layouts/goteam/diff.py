@@ -198,7 +198,7 @@ def _action(was: Body, now: Body, more: int, run: Run) -> Iterator[Draft]:
         body |= {"files": [one_line(file, 500)], "line": line}
     yield Draft("action.taken", body)
     if run.status is Status.INTERRUPTED:  # a past action is no sign of life
-        yield Draft("run.interrupted", {"evidence": run.evidence})
+        yield Draft("run.interrupted", {"evidence": run.evidence, "cause": run.cause})
     elif run.status is Status.PAUSED:
         yield Draft("run.paused", {"reason": run.status_reason})
 

@@ -13,7 +13,6 @@ from msgspec import Struct, structs
 from holdfast.core import ids
 from holdfast.core.fold import team
 from holdfast.core.model import Body, Draft, Run, Step, int_of, text_of, texts_of
-from holdfast.core.recovery import FILES_SAY, REGISTRY_SAYS
 from holdfast.core.text import one_line
 from holdfast.layouts.goteam import NAME, diff, schema
 from holdfast.layouts.goteam.diff import MOVES, of
@@ -170,10 +169,11 @@ def _status(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:
     reason = text_of(found.recovery.get("interrupt_reason"))
     at = not_later(found.recovery.get("interrupted_at"), now) or saved
     if word == "interrupted":
-        evidence = f"{FILES_SAY} {one_line(reason, 40) or 'that it was interrupted'}"
-        yield Draft("run.interrupted", {"evidence": evidence}, time=at)
+        cause = one_line(reason, 40)
+        evidence = f"its files say {cause or 'that it was interrupted'}"
+        yield Draft("run.interrupted", {"evidence": evidence, "cause": cause}, time=at)
     elif kind := MOVES.get(word):
-        yield Draft(kind, {"reason": REGISTRY_SAYS}, time=saved if word == "active" else at)
+        yield Draft(kind, {"reason": "its registry says so"}, time=saved if word == "active" else at)
 
 
 def _saved(found: Found, last: datetime, now: datetime) -> Iterator[Draft]:

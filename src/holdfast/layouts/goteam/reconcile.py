@@ -18,7 +18,7 @@ import msgspec
 from holdfast.core import ids
 from holdfast.core.errors import Refused
 from holdfast.core.model import Body, Draft, Kept, Run, Status, int_of
-from holdfast.core.recovery import options, reason_of
+from holdfast.core.recovery import cause_of, options
 from holdfast.core.text import one_line, parse_time, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME, diff, files as own, parse, schema
@@ -152,7 +152,7 @@ def _write_run(shelf: own.SessionFiles, run: Run, around: Around) -> None:
             put_point(shelf, run, kept, path)
     shelf.put(directory / MANIFEST, schema.manifest(run))
     shelf.put(directory / ROLLBACKS, schema.rollback_history(run))
-    if (reason_of(run) is not None or run.status is Status.PAUSED) and run.status.is_open:
+    if (cause_of(run) is not None or run.status is Status.PAUSED) and run.status.is_open:
         bearings = find_drift(shelf.workspace, run, PATIENCE)
         around = msgspec.structs.replace(around, uncommitted=bool(bearings.uncommitted))
         shelf.put(directory / RECOVERY, schema.recovery(run, list_ways(shelf.workspace, run), around))

@@ -11,7 +11,7 @@ from msgspec import Struct
 from holdfast.core.fold import team
 from holdfast.core.ids import hexdigest
 from holdfast.core.model import Body, Kept, Rollback, Run, Status
-from holdfast.core.recovery import Option, interrupted_at, reason_of, recommended
+from holdfast.core.recovery import Option, cause_of, interrupted_at, recommended
 from holdfast.core.text import one_line, sound
 
 REGISTRY, MANIFEST, STATE, RECOVERY, ROLLBACKS = (
@@ -224,7 +224,7 @@ def recovery(run: Run, found: list[Option], around: Around) -> Body:
     return {
         "session_id": run.id,
         "interrupted_at": stamp(interrupted_at(run)),
-        "interrupt_reason": reason_of(run),
+        "interrupt_reason": cause_of(run),
         "last_known_state": {
             "step": current_number(run),
             "step_name": step.name if step else None,

@@ -60,7 +60,8 @@ def repair_packs(workspace: Workspace, found: list[Checkpoint], result: Mended) 
         result.mended.append("the mark of our packs")
     # safeguard: lock-packs-in-repair
     with hold_packs(workspace.place, PATIENCE), shadow_of(workspace, PATIENCE) as shadow:
-        _mend_packs(workspace, shadow, found, result)
+        with files.working_directory(workspace.place / "rebuilding") as directory:
+            _mend_packs(workspace, shadow, found, directory, result)
         shadow.close()  # git may still have the removed packs open
     for worktree in sorted({made.worktree for made in found}):
         shadow = Shadow(workspace.place, workspace.root, worktree)
@@ -70,10 +71,7 @@ def repair_packs(workspace: Workspace, found: list[Checkpoint], result: Mended) 
                 shadow.forget()  # its cache may name lost objects, and prevent any new checkpoint
 
 
-def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], result: Mended) -> None:
-    directory = workspace.place / "rebuilding"
-    shutil.rmtree(directory, ignore_errors=True)
-    files.make_private_directory(directory)
+def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], directory: Path, result: Mended) -> None:
     unread: set[str] | None = set()
     for index in [index for index in shadow.object_store.packs() if not _is_sound(shadow, index)]:
         lost = _replace(workspace, shadow, index, directory)
@@ -91,7 +89,6 @@ def _mend_packs(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], r
     if lacking:
         _write_found(shadow, _in_worktrees(workspace, shadow, lacking), result)
         lacking = _lacking(shadow, found, unread)
-    shutil.rmtree(directory, ignore_errors=True)
     if lacking:
         result.lost.append(f"{count(len(lacking), 'object')} that checkpoints or commits need, such as {min(lacking)}")
 
@@ -144,7 +141,7 @@ def _lacking(shadow: Shadow, found: list[Checkpoint], unread: set[str] | None) -
 
     In a partial clone, commits lack many objects that can be fetched: only those known to have been in a pack count.
     """
-    roots = {id for made in found for id in (made.tree, made.beside, made.staged) if id}
+    roots = {id for made in found for id in made.objects}
     there = kinds(shadow, roots)
     lacking = (roots - there.keys()) | missing(shadow, there)
     lacking = lacking - promised(shadow) if lacking else lacking
@@ -256,7 +253,7 @@ def _mend_ref(workspace: Workspace, shadow: Shadow, found: list[Checkpoint], res
     named = _named_by_ref(shadow)
     if named is None:
         result.mended.append(f"{object_store.ref} was rebuilt")
-    there = kinds(shadow, {id for made in found for id in (made.tree, made.beside, made.staged) if id})
+    there = kinds(shadow, {id for made in found for id in made.objects})
     shelved: dict[int, dict[bytes, Entry]] = {}
     for made in found:
         if made.number in (named or ()):

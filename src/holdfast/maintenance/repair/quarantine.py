@@ -29,11 +29,6 @@ class Original(NamedTuple):
     is_second_copy: bool
 
 
-def mark_second_copy(directory: Path) -> None:
-    """Record that nothing was lost when this database was replaced."""
-    files.write(directory / MARK, b"")
-
-
 def list_originals(workspace: Workspace) -> list[Original]:
     """Return all originals, oldest first."""
     found = []

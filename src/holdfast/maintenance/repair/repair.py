@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from holdfast.core.errors import Damaged
@@ -12,8 +11,8 @@ from holdfast.core.text import path_text
 from holdfast.journal.backup_file import list_backups
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Reader, Writer
+from holdfast.maintenance.repair import quarantine
 from holdfast.maintenance.repair.packs import Mended as Mended, repair_packs
-from holdfast.maintenance.repair.quarantine import mark_second_copy
 from holdfast.maintenance.verify import check_runs, damaged_files, mark_problems, prove, rows_of
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -29,7 +28,10 @@ def repair_store(workspace: Workspace) -> Mended:
         if problems := _database_problems(workspace):
             _rebuild(workspace, problems, result)
         _put_copies_aside(workspace, result)
-        _mend_checkpoints(workspace, result)
+        with workspace.reading() as journal:
+            found = list(journal.list_checkpoints())
+        if prove(workspace, found, deep=True).problems or any(mark_problems(workspace.place)):
+            repair_packs(workspace, found, result)
     result.changed = bool(result.mended or result.lost)
     return result
 
@@ -57,12 +59,8 @@ def _database_problems(workspace: Workspace) -> list[str]:
 
 def _rebuild(workspace: Workspace, problems: list[str], result: Mended) -> None:
     store, place = workspace.store, workspace.place
-    room = place / "rebuilding"
-    shutil.rmtree(room, ignore_errors=True)
-    files.make_private_directory(room)
-    with store.locked():  # safeguard: lock-database-rebuilt
+    with files.working_directory(place / "rebuilding") as room, store.locked():  # safeguard: lock-database-rebuilt
         built = store.rebuild(room, list_backups(place), place / "aside", Rebuilding(workspace))
-    shutil.rmtree(room, ignore_errors=True)
     said = "" if len(problems) == 1 else f", and {len(problems) - 1:,} more"
     result.mended.append(f"the database was rebuilt with {built.events:,} events, because {problems[0]}{said}")
     result.mended += [f"events were taken from {name}" for name in built.sources]
@@ -70,7 +68,7 @@ def _rebuild(workspace: Workspace, problems: list[str], result: Mended) -> None:
     if built.aside is not None:
         result.aside = path_text(built.aside.relative_to(place))
         if not built.lost:
-            mark_second_copy(built.aside)
+            files.write(built.aside / quarantine.MARK, b"")
 
 
 class Rebuilding:
@@ -116,10 +114,3 @@ def _free(path: Path) -> Path:
     while free.exists():
         free, number = path.with_name(f"{path.name}-{number}"), number + 1
     return free
-
-
-def _mend_checkpoints(workspace: Workspace, result: Mended) -> None:
-    with workspace.reading() as journal:
-        found = list(journal.list_checkpoints())
-    if prove(workspace, found, deep=True).problems or any(mark_problems(workspace.place)):
-        repair_packs(workspace, found, result)

@@ -17,6 +17,7 @@ from holdfast.core.errors import Refused
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.ids import hexdigest
 from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.journal import Journal
 from holdfast.system import files
 
 EXPORTED, DELETED = "exported", "deleted"
@@ -55,6 +56,12 @@ def read_exported(path: Path) -> Exported | None:
         case [seq, event, run] if seq.isdecimal() and len(seq) < 16:
             return Exported(int(seq), event, run)
     return None
+
+
+def is_current(told: Exported, journal: Journal) -> bool:
+    """Check whether the run still has the very event that was exported last."""
+    rows = journal.view.events(told.run, after=told.seq - 1, until=told.seq)
+    return any(row.id.hex() == told.event for row in rows)
 
 
 def note_deleted(place: Path, run: str, conversations: set[str], plan: bytes | None = None) -> None:

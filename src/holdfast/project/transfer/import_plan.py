@@ -16,8 +16,7 @@ from msgspec import Struct
 from holdfast.core import ids
 from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.fold import external, run as fold
-from holdfast.core.formats.json_edit import is_deeper
-from holdfast.core.formats.json_limits import sparse
+from holdfast.core.formats.json_limits import is_deeper, sparse
 from holdfast.core.model import Body, Checkpoint, Event
 from holdfast.core.text import sound, visible
 from holdfast.journal import codec

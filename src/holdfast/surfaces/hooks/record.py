@@ -61,14 +61,16 @@ def hook(agent: str, event: str, load: "Callable[[str], object]" = __import__) -
 
 def client_of(agent: str, load: "Callable[[str], object]") -> "Any":
     """What is known of a client's hooks."""
-    generic, known = "holdfast.agents.generic_client", "holdfast.agents." + agent + ".client"
+    generic, recognised = "holdfast.agents.generic_client", "holdfast.agents.recognised"
+    known = "holdfast.agents." + agent + ".client"
     load(generic)
     if agent.isidentifier():
         try:
             load(known)
             return sys.modules[known]
-        except (ImportError, OSError):  # no client that we know
-            pass
+        except (ImportError, OSError):  # no client with a folder of its own
+            load(recognised)
+            return sys.modules[recognised].CLIENTS.get(agent, sys.modules[generic])
     return sys.modules[generic]
 
 

@@ -11,10 +11,6 @@ from holdfast.agents.protocol import NotSettings
 TABLE = "[[hook]]"
 
 
-def check(text: str) -> None:
-    hooks_in(text)
-
-
 def hooks_in(text: str) -> list[dict[str, Any]]:
     try:
         found = tomllib.loads(text).get("hook", [])

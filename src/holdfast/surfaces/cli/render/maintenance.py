@@ -192,7 +192,7 @@ def _scanned(found: scan_secrets.Scanned, *, of_files: bool) -> list[Line]:
         talk.append(f"{count(found.more, 'secret')} more, not listed")
     if not number:
         return [*talk, "Nothing that looks like a secret stands there as it is"]
-    in_code = sum(secret.where.startswith("checkpoint ") for secret in found.secrets)
+    in_code = sum(secret.run is None for secret in found.secrets) if not found.files else 0
     if in_code:
         talk.append(("warn", f"{count(in_code, 'secret')} in the code of checkpoints, which is kept as it is"))
         number -= in_code
