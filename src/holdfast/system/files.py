@@ -34,14 +34,11 @@ def os_errors(path: Path | str | None = None) -> Iterator[None]:
     except safe_paths.Outside as error:
         raise Refused("A link leads out of the project", [("path", path)], ["remove the link"]) from error
     except OSError as error:
-        if path is not None and _names_too_little(error.filename, path):
+        told = error.filename
+        # a missing name, that of a held directory, or one relative to it says too little
+        if path is not None and (str(told).startswith(safe_paths.HELD) or told in (None, os.path.basename(path))):
             error.filename = str(path)
         raise from_os_error(error) from error
-
-
-def _names_too_little(told: object, path: Path | str) -> bool:
-    """Return True if the failed name is missing, a held directory's, or relative to one."""
-    return told is None or str(told).startswith(safe_paths.HELD) or told == os.path.basename(path)
 
 
 def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = None) -> None:
@@ -135,7 +132,11 @@ def read(path: Path, limit: int = READ_LIMIT, root: Path | None = None) -> bytes
         try:
             if (size := os.fstat(descriptor).st_size) > limit:
                 raise Refused("This file is too large to read", [("path", path), ("bytes", size)])
-            return _read_all(descriptor, limit)
+            chunks = []
+            while limit > 0 and (chunk := os.read(descriptor, min(limit, 1 << 20))):
+                chunks.append(chunk)
+                limit -= len(chunk)
+            return b"".join(chunks)
         finally:
             os.close(descriptor)
 
@@ -153,14 +154,6 @@ def _open_regular(place: Path, path: Path) -> int:
     return descriptor
 
 
-def _read_all(descriptor: int, limit: int) -> bytes:
-    chunks = []
-    while limit > 0 and (chunk := os.read(descriptor, min(limit, 1 << 20))):
-        chunks.append(chunk)
-        limit -= len(chunk)
-    return b"".join(chunks)
-
-
 def signature(path: Path) -> tuple[int, int, int] | None:
     """Return a value that changes when the file is replaced; None if there is none."""
     try:
@@ -172,10 +165,11 @@ def signature(path: Path) -> tuple[int, int, int] | None:
 
 def sync_directory(path: Path) -> None:
     """Make renames, links and new files in this directory durable."""
-    _sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
 
 
-def _sync(path: Path | bytes | str, flags: int) -> None:
+def sync(path: Path | bytes | str, flags: int = REGULAR) -> None:
+    """Sync an existing file: a restored one, or one that git wrote without syncing."""
     descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)  # safeguard: sync-directory
@@ -298,11 +292,6 @@ def listed(directory: Path) -> list[Path]:
         return [directory / name for name in sorted(os.listdir(directory))]
     except OSError:
         return []
-
-
-def sync(path: bytes | str) -> None:
-    """Sync an existing file: a restored one, or one that git wrote without syncing."""
-    _sync(path, REGULAR)
 
 
 def sync_file_system(directory: bytes | str) -> None:

@@ -110,10 +110,14 @@ class Known:
             if not self._packs.keys() <= paths or None in self._packs.values():
                 self._packs, self._large, self._few = {}, [], set()
             for path in paths - self._packs.keys():
-                self._packs[path] = index = _open_index(path, self.form)
-                if index is not None and len(index) > FEW:
+                try:
+                    self._packs[path] = index = PackIndex(Path(path), self.form)
+                except (OSError, ValueError):  # unreadable: its objects are written again
+                    self._packs[path] = None
+                    continue
+                if len(index) > FEW:
                     self._large.append(index)
-                elif index is not None:
+                else:
                     self._few.update(index.names())
             self._looks = looks
 
@@ -178,14 +182,6 @@ class PackIndex:
     def _name(self, number: int) -> bytes:
         start = TABLE + number * self.form.size
         return self._data[start : start + self.form.size]
-
-
-def _open_index(path: str, form: Format) -> PackIndex | None:
-    """Return None for an unreadable index: its objects are then written again."""
-    try:
-        return PackIndex(Path(path), form)
-    except (OSError, ValueError):
-        return None
 
 
 def write_pack(

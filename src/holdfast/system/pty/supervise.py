@@ -183,18 +183,15 @@ class OnTerminal(Child):
 
     def forward(self, number: int) -> None:
         """Send signals of keys to the foreground group, as a terminal does; others to the command."""
-        if number in TYPED or number == signal.SIGHUP:
-            self.tell_front(number)
-        if number == signal.SIGHUP:
-            hang_up(self.pid)
-        elif number not in TYPED:
+        if number not in (*TYPED, signal.SIGHUP):
             super().forward(number)
-
-    def tell_front(self, number: int) -> None:
+            return
         group = os.tcgetpgrp(self.master) if self.is_there else 0
         if group > 0:  # a terminal being closed has no foreground group, and 0 would mean our own
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, number)
+        if number == signal.SIGHUP:
+            hang_up(self.pid)
 
     def watch(self, beat: Callable[[], None], interval: float) -> Ended:
         with _on(signal.SIGWINCH, self.resize), Beats(beat, interval) as beats:
@@ -206,7 +203,8 @@ class OnTerminal(Child):
                 if self.is_there and self.master in ready:
                     self.show()
                 if self.is_there and able:
-                    self.feed()
+                    with contextlib.suppress(BlockingIOError):  # the command may wait for its output to be read
+                        self.typed = self.typed[os.write(self.master, self.typed) :]
                 if self.is_there and 0 in ready:
                     self.hear()
                 beats.keep()
@@ -228,7 +226,11 @@ class OnTerminal(Child):
             return None
         _, monitored = os.waitpid(self.monitor, 0)
         over = ended(status if told else monitored)
-        if not self.is_there or not _is_open():
+        try:
+            termios.tcgetattr(0)
+        except termios.error:  # our terminal is gone
+            self.note(signal.SIGHUP)
+        if not self.is_there:
             self.note(signal.SIGHUP)
         return over
 
@@ -264,11 +266,6 @@ class OnTerminal(Child):
         self.is_there = False
         os.close(self.master)
 
-    def feed(self) -> None:
-        """Write typed input, as much as is accepted: the command may wait for its output to be read."""
-        with contextlib.suppress(BlockingIOError):
-            self.typed = self.typed[os.write(self.master, self.typed) :]
-
     def show(self) -> bool:
         """Copy output; False if there is none."""
         try:
@@ -303,14 +300,6 @@ def _write(data: bytes) -> int:
 def _typed(data: bytes) -> bytes:
     """Return the keys in terminal input, without its replies and mouse reports."""
     return SEQUENCE.sub(lambda found: found[0] if found[0] in CONTROL_C else b"", data)
-
-
-def _is_open() -> bool:
-    try:
-        termios.tcgetattr(0)
-    except termios.error:
-        return False
-    return True
 
 
 def _size() -> bytes:
