@@ -171,8 +171,11 @@ def _resumable(file: IO[bytes], immutable: Mapping[str, Path]) -> tuple[dict[str
     end = 0
     while (written := _read_part(file, end)) is not None:
         name, part, after = written
-        if name not in immutable or name in found or _hash(immutable[name]) != part:
+        if name not in immutable or name in found:
             break
+        with open(immutable[name], "rb") as source:
+            if _take_out(source, None) != part:
+                break
         found[name], end = part, after
     return found, end
 
@@ -201,11 +204,6 @@ def _read_part(file: IO[bytes], start: int) -> tuple[str, Hashed, int] | None:
     if size is None or left:
         return None
     return name, Hashed(size, digest.hexdigest()), file.tell() - len(unpacking.unused_data)
-
-
-def _hash(path: Path) -> Hashed:
-    with open(path, "rb") as source:
-        return _take_out(source, None)
 
 
 def read_archive(path: Path, place: Callable[[str], Path | None]) -> Contents:

@@ -97,7 +97,9 @@ def usage_of(place: Path, root: Path) -> Room:
     """Measure a store, with its packs in the repository of a worktree, if there is one."""
     room = Room()
     for path, size in _sizes(place):
-        room.add(_part(path.relative_to(place)), size)
+        top = path.relative_to(place).parts[0]
+        is_replaced = top == "backups" and path.name.startswith("replaced-")
+        room.add("aside" if is_replaced else PARTS.get(top.partition(".")[0], "rest"), size)
     mark = files.read(place / "git" / "keep", 64)
     for keep in _kept(root) if mark else ():
         if files.read(keep, 64) == mark:
@@ -108,11 +110,6 @@ def usage_of(place: Path, root: Path) -> Room:
 def bytes_of(path: Path) -> int:
     """Return the size of a file, or of a directory with its content."""
     return sum(size for _, size in _sizes(path)) if path.is_dir() and not path.is_symlink() else _size(path)
-
-
-def _part(path: Path) -> str:
-    is_replaced = path.parts[0] == "backups" and path.name.startswith("replaced-")
-    return "aside" if is_replaced else PARTS.get(path.parts[0].partition(".")[0], "rest")
 
 
 def _kept(root: Path) -> Iterator[Path]:

@@ -161,14 +161,11 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
             seen = {*literal, *(file.path for file in found.files)}
             # safeguard: unseen-file
             other = [name for name in named if name not in seen]
-            return Verdict([], _unseen(other[0])) if other else Verdict(filled)
+            why = f"it would use {one_line(other[0], 80)}, which you have not seen" if other else ""
+            return Verdict([] if other else filled, why)
         if not is_inside(workspace, file.path):
             hint = f"`holdfast trust {shlex.quote(path_text(file.path))}` shows it and asks"
     return Verdict([], "a command of a project runs only if you trust it", hint)
-
-
-def _unseen(path: str) -> str:
-    return f"it would use {one_line(path, 80)}, which you have not seen"
 
 
 def is_inside(workspace: Workspace, path: Path) -> bool:

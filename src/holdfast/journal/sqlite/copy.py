@@ -40,7 +40,10 @@ def copy_database(source: apsw.Connection, target: Path, progress: Callable[[int
             source.execute("BEGIN")
             try:
                 rows = count_rows(source)  # the first read fixes the snapshot
-                _copy_pages(source, copy, progress)
+                with copy.backup("main", source, "main") as backup:
+                    while not backup.done:
+                        backup.step(PAGES)
+                        progress(backup.page_count - backup.remaining, backup.page_count)
             finally:
                 source.execute("ROLLBACK")
             set_journal_mode("delete", copy, target)  # so that it is one file
@@ -50,15 +53,11 @@ def copy_database(source: apsw.Connection, target: Path, progress: Callable[[int
         if check_database(checked, target) != rows:
             hints = ["`holdfast verify --deep`"]
             raise Damaged("The copy of the store differs from the store", [("path", target)], hints)
-        _check_events(checked)
+        # events that have changed since they were written; before format 3 they have no checksum
+        select = f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})"
+        if int(checked.pragma("user_version")) >= 3 and (wrong := int(checked.execute(select).get)):
+            raise Damaged("The store is damaged", [("events that have changed since they were written", wrong)], WAYS)
     return rows
-
-
-def _copy_pages(source: apsw.Connection, copy: apsw.Connection, progress: Callable[[int, int], None]) -> None:
-    with copy.backup("main", source, "main") as backup:
-        while not backup.done:
-            backup.step(PAGES)
-            progress(backup.page_count - backup.remaining, backup.page_count)
 
 
 @contextlib.contextmanager
@@ -75,14 +74,6 @@ def check_database(connection: apsw.Connection, path: Path) -> dict[str, int]:
             hints = ["`holdfast repair` rebuilds it from what is left"]
             raise Damaged("The database is damaged", [("path", path), ("error", text)], hints)
     return count_rows(connection)
-
-
-def _check_events(connection: apsw.Connection) -> None:
-    """Refuse events that have changed since they were written. Before format 3 they have no checksum."""
-    if int(connection.pragma("user_version")) < 3:
-        return
-    if wrong := int(connection.execute(f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})").get):
-        raise Damaged("The store is damaged", [("events that have changed since they were written", wrong)], WAYS)
 
 
 def count_rows(connection: apsw.Connection) -> dict[str, int]:

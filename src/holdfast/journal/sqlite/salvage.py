@@ -162,7 +162,10 @@ class Leaves:
             page = os.pread(self._file, PAGE, (number - 1) * PAGE)
             if page[0] != kind or number in self._free:
                 continue
-            cells = _cells(page)
+            # the offsets of its rows; on an inner page of an index, each row follows a page number
+            head, before = (12, 4) if page[0] == INDEX_INNER else (8, 0)
+            most = min(int.from_bytes(page[3:5], "big"), (PAGE - head) // 2)
+            cells = [int.from_bytes(page[at : at + 2], "big") + before for at in range(head, head + 2 * most, 2)]
             try:
                 yield from self._read(select, _leaf(page, cells), root)
             except UNREADABLE:  # read one row at a time, without the damaged ones
@@ -189,13 +192,6 @@ class Leaves:
 
     def _number(self, page: int, at: int) -> int:
         return int.from_bytes(os.pread(self._file, 4, (page - 1) * PAGE + at), "big")
-
-
-def _cells(page: bytes) -> list[int]:
-    """The offsets of a page's rows. On an inner page of an index, each row follows a page number."""
-    head, number = (12, 4) if page[0] == INDEX_INNER else (8, 0)
-    most = min(int.from_bytes(page[3:5], "big"), (PAGE - head) // 2)
-    return [int.from_bytes(page[at : at + 2], "big") + number for at in range(head, head + 2 * most, 2)]
 
 
 def _leaf(page: bytes, cells: list[int]) -> bytes:

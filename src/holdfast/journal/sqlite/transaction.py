@@ -14,6 +14,7 @@ import msgspec
 
 from holdfast.core.errors import Damaged
 from holdfast.journal import codec
+from holdfast.journal.sqlite.connection import SUMMED
 from holdfast.journal.store import (
     LEDGER,
     CheckpointRow,
@@ -374,17 +375,19 @@ class SqliteView:
         return found
 
     def unsound_events(self, run: str) -> list[int]:
-        from holdfast.journal.sqlite.health import unsound_events  # lazy, as below: only `verify` needs it
-
-        return unsound_events(self._connection, run)
+        """The numbers of events whose checksum does not match."""
+        select = f"SELECT seq FROM event WHERE run = {KEY} AND sum != event_sum({SUMMED}) ORDER BY seq"
+        return self._column(select, run)
 
     def schema_problems(self) -> list[str]:
-        from holdfast.journal.sqlite.health import schema_problems
+        """Tables and indexes that differ from those of this format."""
+        from holdfast.journal.sqlite.migrations import expected_schema, schema_of  # lazy: only `verify` needs it
 
-        return schema_problems(self._connection)
+        differing = sorted(schema_of(self._connection) ^ expected_schema(), key=str)
+        return [f"the {kind} {name} is not the one of this format" for kind, name, _ in differing]
 
     def index_problems(self, words: Callable[[EventRow], str]) -> list[str]:
-        from holdfast.journal.sqlite.health import index_problems
+        from holdfast.journal.sqlite.health import index_problems  # lazy, as above
 
         return index_problems(self._connection, words)
 

@@ -51,7 +51,7 @@ class Wanted(Struct):
 
 
 class Found(Struct):
-    """An artifact that was not read, for a dry run."""
+    """An artifact as a dry run shows it."""
 
     exists: bool
     size: int | None
@@ -84,7 +84,7 @@ class Unloadable(Exception):
 
 class Source(Protocol):
     def look(self, wanted: Wanted) -> Found:
-        """Find the artifact and its size, without reading it. Never fails."""
+        """Find the artifact and its size, and run nothing. Never fails."""
 
     def load(self, wanted: Wanted) -> Loaded:
         """Load the text. Raises only Unloadable."""
@@ -122,7 +122,8 @@ def locate(wanted: Wanted) -> Place:
         except OSError as error:
             raise Unloadable(reason(error)) from error
         return Place(root, found.full, found.path, one_line(path_text(found.path)))
-    raise Unloadable(_absent(roots), missing=True)
+    also = f"exists neither in the project nor in {one_line(path_text(roots[-1]))}"
+    raise Unloadable("does not exist" if len(roots) == 1 else also, missing=True)
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -172,9 +173,3 @@ def _tail_inside(root: Path, path: str) -> str | None:
         except ValueError:
             continue
     return None
-
-
-def _absent(roots: list[Path]) -> str:
-    if len(roots) == 1:
-        return "does not exist"
-    return f"exists neither in the project nor in {one_line(path_text(roots[1]))}"

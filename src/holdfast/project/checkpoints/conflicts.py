@@ -8,6 +8,7 @@ of these traces is indistinguishable from our own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Collection, Iterator
@@ -53,10 +54,7 @@ def refuse_others(plan: Plan, others: Conflicts | None) -> None:
         raise Busy(
             "A live session has changed files that would be overwritten",
             [(who, path) for path, who in clashes.items()][:SHOWN],
-            [
-                "name the files to restore",
-                "add `--force` to overwrite them; `holdfast undo` brings them back",
-            ],
+            ["name the files to restore", "add `--force` to overwrite them; `holdfast undo` brings them back"],
         )
 
 
@@ -120,20 +118,17 @@ class Conflicts(Struct):
                 return by_command
             if any(ran.covers(changed) for ran in self.own):
                 return None
-        return self.kept.get(text) or self._by_date(changed)
-
-    def _changed(self, path: bytes) -> datetime | None:
-        if not self.present:
-            return None
-        try:
-            return datetime.fromtimestamp(os.lstat(os.path.join(os.fsencode(self.root), path)).st_mtime, UTC)
-        except OSError:
-            return None
-
-    def _by_date(self, changed: datetime | None) -> str | None:
+        if kept := self.kept.get(text):
+            return kept
         if self.opened is None or changed is None or not self.after - LAG < changed < self.opened - LAG:
             return None
         return next((id for opened, id in self.present if opened - LAG < changed), None)
+
+    def _changed(self, path: bytes) -> datetime | None:
+        with contextlib.suppress(OSError):
+            if self.present:
+                return datetime.fromtimestamp(os.lstat(os.path.join(os.fsencode(self.root), path)).st_mtime, UTC)
+        return None
 
 
 def find_conflicts(workspace: Workspace, journal: Journal, target: Checkpoint) -> Conflicts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -173,11 +173,14 @@ class RestoreRun:
         self.shadow = shadow
         self.wanted = wanted
         self.target = target
-        self.run = _run_of(workspace, journal, wanted)
+        current = select.current_run(journal, workspace.worktree)
+        self.run = journal.find_run(wanted.run) if wanted.run else current
         self.is_same_state = wanted.run is None or _is_at(journal, self.run, wanted.seq_after)
         self.then: State = (target.tree, beside_of(shadow, target))
         self.paths = [unescape_path(path) for path in wanted.paths]
-        self.undone = _find_undone(workspace, journal, wanted)
+        ledger = journal.ledger_of(workspace.worktree)
+        ways = [*ledger.undoable, *ledger.redoable] if ledger and wanted.undoes else []
+        self.undone = next((way for way in ways if way.id == wanted.undoes), None)  # None: it undoes none
         undone = journal.find_checkpoint(self.undone.target) if self.undone else None
         self.undone_name = undone.name if undone else None
         self.left: dict[bytes, str] = {}
@@ -206,11 +209,8 @@ class RestoreRun:
         """True if nothing has to be done. An undo is always a step, so that the next one undoes the one before."""
         if plan.acts or self.wanted.undoes is not None or not self.is_same_state:
             return False
-        staged = self.target.staged
-        return not self.wanted.index or staged in (
-            None,
-            self.shadow.staging.tree(scan.memory, self.shadow.reader),
-        )
+        staged = self.shadow.staging.tree(scan.memory, self.shadow.reader) if self.wanted.index else None
+        return not self.wanted.index or self.target.staged in (None, staged)
 
     def begin(self, plan: Plan, scan: Scan) -> None:
         """Make a checkpoint of the present state, and journal the intent."""
@@ -238,6 +238,7 @@ class RestoreRun:
 
     def said(self, plan: Plan, *, dry_run: bool = False, done: bool = False) -> Restored:
         wanted, put = self.wanted, self.put
+        given_up = wanted.verb == VISITING or wanted.undoes == wanted.id
         return Restored(
             restore=wanted if done else None,
             to=wanted.target,
@@ -253,23 +254,22 @@ class RestoreRun:
             left={_as_text(path): why for path, why in self.left.items()},
             event=wanted.seq_after if wanted.run else None,
             later_events=self.run.seq - wanted.seq_after if wanted.run and self.run and wanted.seq_after else 0,
-            taken_back_by=self._taken_back_by() if done else None,
+            taken_back_by=None if given_up or not done else "redo" if wanted.verb == "undo" else "undo",
             undone=self.undone,
             undone_name=self.undone_name,
-            given_up=wanted.verb == VISITING or wanted.undoes == wanted.id,
+            given_up=given_up,
         )
-
-    def _taken_back_by(self) -> str | None:
-        if self.wanted.verb == VISITING or self.wanted.undoes == self.wanted.id:
-            return None
-        return "redo" if self.wanted.verb == "undo" else "undo"
 
     def _prove(self, done: Plan) -> None:
         """Scan again, and refuse a worktree that does not equal the checkpoint."""
         scan = look(self.workspace, self.shadow)
         planned = set(done.paths)
-        wrong = [change for change in self.plan(scan).changes if not self._is_excused(change.path, scan)]
-        left = [change.path for change in wrong if change.entry is not None or change.path in planned]
+        wrong = [change for change in self.plan(scan).changes if change.entry is not None or change.path in planned]
+        # not compared: what was displaced and brought back, or exceeds the limits of a scan
+        excused = scan.beside.skipped
+        left = [
+            change.path for change in wrong if not self.put.has_returned(change.path) and change.path not in excused
+        ]
         if left:
             raise Damaged(
                 "The worktree does not equal the checkpoint",
@@ -278,10 +278,6 @@ class RestoreRun:
             )
         if not self.shadow.reader.pending:
             self.shadow.remember(scan)
-
-    def _is_excused(self, path: bytes, scan: Scan) -> bool:
-        """True if a path cannot be compared: it was displaced and brought back, or exceeds the limits of a scan."""
-        return self.put.has_returned(path) or path in scan.beside.skipped
 
     def _put_index(self, held: Path) -> None:
         """Restore the staged changes. The present index is kept as a file, so that undo restores all of it."""
@@ -308,7 +304,7 @@ class InterruptedRestore(NamedTuple):
     def clear_leftovers(self, workspace: Workspace, reader: Reader, scan: Scan) -> int:
         """Remove partially written files from all directories that the restore may have written to."""
         trees = ((scan.tree, self.start[0]), (self.start[0], self.goal[0]))
-        paths = {found.path for now, then in trees for found in differing(reader, now, then, [])}
+        paths = {found.path for now, then in trees for found in differing(reader, now, then)}
         held = workspace.place / "aside"
         for id in filter(None, (self.wanted.id, self.wanted.undoes)):
             paths.update(path for attempt in list_attempts(held / id) for path in list_displaced(attempt))
@@ -323,25 +319,19 @@ class InterruptedRestore(NamedTuple):
             if any((made.tree, made.beside) == (scan.tree, beside) for made in kept):
                 return False
         ends = (self.start, self.goal)
-        paths = chain(
-            (found.path for found in differing(reader, scan.tree, self.start[0], [])), self._other_modes(scan)
-        )
-        if any(_is_new(_held(reader, now, path), (_held(reader, end, path) for end in ends)) for path in paths):
-            return True
+        other_modes = {path for path, _ in scan.beside.modes.items() ^ self.start[1].modes.items()}
+        paths = chain((found.path for found in differing(reader, scan.tree, self.start[0])), other_modes)
+        for path in paths:
+            held = _held(reader, now, path)
+            if held is not None and held not in (_held(reader, end, path) for end in ends):
+                return True
         return any(not any(_has_directory(reader, end, path) for end in ends) for path in scan.beside.empty)
-
-    def _other_modes(self, scan: Scan) -> set[bytes]:
-        return {path for path, _ in scan.beside.modes.items() ^ self.start[1].modes.items()}
 
 
 def is_changed(state: State, scan: Scan) -> bool:
     """True if files, permissions or empty directories differ from a state; nested repositories do not count."""
     beside = state[1]
     return (state[0], beside.modes, sorted(beside.empty)) != (scan.tree, scan.beside.modes, sorted(scan.beside.empty))
-
-
-def _is_new(now: Held | None, ends: Iterable[Held | None]) -> bool:
-    return now is not None and now not in ends
 
 
 def _held(reader: Reader, state: State, path: bytes) -> Held | None:
@@ -355,11 +345,8 @@ def _held(reader: Reader, state: State, path: bytes) -> Held | None:
 def _has_directory(reader: Reader, state: State, path: bytes) -> bool:
     """True if a state has a directory, empty or not: a restore creates and empties the directories of its files."""
     entry = reader.find(state[0], path)
-    return path in state[1].empty or (entry is not None and entry.is_tree) or _is_above(path, state[1].empty)
-
-
-def _is_above(path: bytes, others: Iterable[bytes]) -> bool:
-    return any(other.startswith(path + b"/") for other in others)
+    is_tree = entry is not None and entry.is_tree
+    return is_tree or any(other == path or other.startswith(path + b"/") for other in state[1].empty)
 
 
 def reversed_way(done: Restore, word: str, workspace: Workspace) -> Restore:
@@ -408,16 +395,5 @@ def _is_at(journal: Journal, run: Run | None, seq: int | None) -> bool:
     return last is not None and last.kind == fold.RETURNED and last.body.get("to") == seq
 
 
-def _find_undone(workspace: Workspace, journal: Journal, wanted: Restore) -> Restore | None:
-    """Find the restore that this one undoes."""
-    ledger = journal.ledger_of(workspace.worktree)
-    ways = [*ledger.undoable, *ledger.redoable] if ledger and wanted.undoes else []
-    return next((way for way in ways if way.id == wanted.undoes), None)
-
-
 def _as_text(path: bytes) -> str:
     return path_text(os.fsdecode(path))
-
-
-def _run_of(workspace: Workspace, journal: Journal, wanted: Restore) -> Run | None:
-    return journal.find_run(wanted.run) if wanted.run else select.current_run(journal, workspace.worktree)

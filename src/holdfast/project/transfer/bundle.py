@@ -14,6 +14,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -154,11 +155,8 @@ class Incoming:
     def __init__(self, descriptor: int, manifest: Manifest) -> None:
         self._file = descriptor
         self.manifest = manifest
-        starts, at = [], len(MAGIC)
-        for part in manifest.parts:
-            starts.append(at)
-            at += part.size
-        self._parts = {part.name: (part, start) for part, start in zip(manifest.parts, starts, strict=True)}
+        ends = accumulate((part.size for part in manifest.parts), initial=len(MAGIC))
+        self._parts = {part.name: (part, start) for part, start in zip(manifest.parts, ends, strict=False)}
 
     def __contains__(self, name: str) -> bool:
         return name in self._parts

@@ -101,7 +101,9 @@ def needed_by_user(shadow: Shadow, place: Path, also: Iterable[str]) -> Iterator
     commits = {id.decode() for kind, id in pointers if kind == b"commit"}
     tags = [id.decode() for kind, id in pointers if kind == b"tag"]
     refs = (id for name, id in _refs(shadow) if not name.startswith("refs/holdfast/"))
-    maybe = {*_unpacked(shadow.git.objects), *_set_aside(shadow), *refs, *also}
+    paths = shadow.git.objects.glob("[0-9a-f][0-9a-f]/*")
+    loose = (path.parent.name + path.name for path in paths if NAME.match(os.fsencode(path.parent.name + path.name)))
+    maybe = {*loose, *_set_aside(shadow), *refs, *also}
     found = kinds(shadow, [*maybe, *(f"{id}^{{}}" for id in tags)])
     yield from reached(shadow, {*commits, *(id for id, kind in found.items() if kind in ("commit", "tree", "blob"))})
     yield from _indexed(shadow, place)
@@ -147,12 +149,6 @@ def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
                 id = (files.read(path) or b"").strip()
                 if NAME.match(id):
                     yield str(path.relative_to(top)), id.decode()
-
-
-def _unpacked(objects: Path) -> Iterator[str]:
-    for path in objects.glob("[0-9a-f][0-9a-f]/*"):
-        if NAME.match(os.fsencode(path.parent.name + path.name)):
-            yield path.parent.name + path.name
 
 
 def _set_aside(shadow: Shadow) -> Iterator[str]:

@@ -83,19 +83,16 @@ class WorktreeWriter:
         full = self._full(path)
         self._make_parents(path)
         place = self._place(path)
-        if self._many:
-            self._write_over(place, path, data, mode, kept)
-        else:
+        if not self._many:
             self._replace(place, path, data, mode, kept)
+        else:
+            stands = self._clear_the_way(place, path, kept)
+            if mode is None or not stands or not _overwrite(place, data, mode):
+                if stands:
+                    os.unlink(place)
+                self._make(place, data, mode)
         self.done.written += 1
         self._touched.add(os.path.dirname(full))
-
-    def _write_over(self, place: bytes, path: bytes, data: bytes, mode: int | None, kept: Kept | None) -> None:
-        stands = self._clear_the_way(place, path, kept)
-        if mode is None or not stands or not _overwrite(place, data, mode):
-            if stands:
-                os.unlink(place)
-            self._make(place, data, mode)
 
     def _replace(self, place: bytes, path: bytes, data: bytes, mode: int | None, kept: Kept | None) -> None:
         """Write, sync and rename. The present file is checked last, as it may be saved during a slow sync."""
