@@ -11,17 +11,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast.core.errors import Damaged
+from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.run import record_of
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.ids import hexdigest
 from holdfast.core.model import Body, Checkpoint, Event, Run, Session
 from holdfast.journal.store import CheckpointRow, EventRow, RunRow, SessionRow
+from holdfast.system import files
 from holdfast.system.clock import from_micros, micros
 
 SHARED = 1024
@@ -105,6 +107,14 @@ def _decoded(decoder: msgspec.json.Decoder[T], data: bytes, what: str) -> T:
         return decoder.decode(data)
     except UNREADABLE as error:
         raise Damaged(f"{what} cannot be read", [("error", error)], WAYS) from error
+
+
+def read_record(path: Path, kind: type[T], limit: int = files.READ_LIMIT) -> T | None:
+    """Read a small JSON file of the store or the user; None if it is missing or unreadable."""
+    try:
+        return msgspec.json.decode(files.read(path, limit) or b"", type=kind)
+    except (*UNREADABLE, HoldfastError):
+        return None
 
 
 # The body of an event

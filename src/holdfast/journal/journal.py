@@ -32,12 +32,7 @@ LEDGER_PREFIX = "ledger-"  # of the id of a run that records the events of a wor
 
 class Journal:
     def __init__(
-        self,
-        view: Reader,
-        clock: Clock,
-        clean: Callable[[Body], Body],
-        rules_of: RulesOf,
-        session: str | None = None,
+        self, view: Reader, clock: Clock, clean: Callable[[Body], Body], rules_of: RulesOf, session: str | None = None
     ) -> None:
         self.view = view
         self.clock = clock

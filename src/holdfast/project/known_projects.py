@@ -64,15 +64,17 @@ def check(directory: Path, store: Path, root: Path, here: Path | None = None) ->
     if found is None or not _is_same(found, store, here):  # safeguard: copied-store
         refuse(store)
     check_worktree(root, store)  # safeguard: worktree-elsewhere
-    is_guess = _is_guess(root, store)
+    # the git directory names no worktree, as one made by `git init --separate-git-dir`
+    is_guess = not _is_sure(root, store) and locate.git_directory(f"{root}/.git") is not None
     is_elsewhere = is_guess and found.root != path_text(root)
     if is_elsewhere and _is_lived_in(found, store):  # safeguard: git-without-worktree
         way = f"work there: `cd {_quoted(found.root)}`"
         _refuse_astray("The store to which `.git` leads is another project's", ("project", found.root), way, root)
     if is_elsewhere or found.path != path_text(store):
         claim(directory, id, store, root, here)
-    if is_guess:
-        _name_root(here or store, root)
+    line = os.fsencode(root) + b"\n"  # for hooks, which do not read the user's list
+    if is_guess and line.count(b"\n") == 1 and files.read((here or store) / "root", 64 * 1024) != line:
+        files.write((here or store) / "root", line)
 
 
 def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
@@ -109,22 +111,10 @@ def _is_sure(root: Path, store: Path) -> bool:
     return os.fspath(store) == f"{git}/holdfast" or locate.git_directory(git, surely=True) is not None
 
 
-def _is_guess(root: Path, store: Path) -> bool:
-    """True if the git directory names no worktree, as one made by `git init --separate-git-dir`."""
-    return not _is_sure(root, store) and locate.git_directory(f"{root}/.git") is not None
-
-
 def _is_lived_in(claim: Claim, store: Path) -> bool:
     """True if the recorded directory is still a main worktree with this store."""
     root = os.fspath(claim.project)
     return locate.locate_store(root) == (root, os.fspath(store)) and locate.worktree_name(root) == "."
-
-
-def _name_root(store: Path, root: Path) -> None:
-    """Write the worktree's path into the store, for hooks, which do not read the user's list."""
-    line = os.fsencode(root) + b"\n"
-    if line.count(b"\n") == 1 and files.read(store / "root", 64 * 1024) != line:
-        files.write(store / "root", line)
 
 
 def refuse(store: Path) -> NoReturn:

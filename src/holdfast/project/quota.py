@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import HoldfastError
+from holdfast.journal.codec import read_record
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate
 
@@ -42,7 +42,6 @@ class Last(Struct):
 
 
 def measure_usage(workspace: Workspace) -> Room:
-    """Measure the disk usage of the store."""
     return usage_of(workspace.place, workspace.root)
 
 
@@ -66,10 +65,7 @@ def has_outgrown(workspace: Workspace, total: int) -> bool:
 
 
 def last_tidied(workspace: Workspace) -> Last:
-    try:
-        return msgspec.json.decode(files.read(workspace.here / STAMP, 4096) or b"{}", type=Last)
-    except (msgspec.MsgspecError, UnicodeDecodeError, HoldfastError):  # it only saves work
-        return Last()
+    return read_record(workspace.here / STAMP, Last, 4096) or Last()
 
 
 def note_tidied(workspace: Workspace, last: Last) -> None:

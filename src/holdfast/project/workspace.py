@@ -276,7 +276,8 @@ class Workspace:
         self.check_broad()
         if not self.place.parent.exists():
             raise Refused("The repository's directory does not exist", [("path", self.place.parent)], ["`git status`"])
-        if not adopt and self._holds_something():
+        calls = os.listdir(self.inbox) if self.inbox.is_dir() else []
+        if not adopt and (open_store(str(self.place)).exists() or calls):  # which we write only after the id
             known_projects.refuse(self.place)
         known_projects.check_worktree(self.root, self.place)
         if earlier := self.find_earlier_hint():
@@ -299,11 +300,6 @@ class Workspace:
         id = ids.make("store")  # a new one for a copy too, or it would replace the claim of its original
         known_projects.claim(self._claims, id, self.place, self.root, here)
         files.write(here / "id", f"{id}\n".encode())
-
-    def _holds_something(self) -> bool:
-        """True if a directory without an id has a database or calls, which we write only after the id."""
-        inbox = os.listdir(self.inbox) if self.inbox.is_dir() else []
-        return open_store(str(self.place)).exists() or bool(inbox)
 
     def reset_troubles(self) -> None:
         """Allocate the trouble file, so that hooks can report failures on a full disk."""

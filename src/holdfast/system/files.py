@@ -46,11 +46,7 @@ def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = 
 
     Here and below: with a root, no link leads out of it, not even one created concurrently.
     """
-    with (
-        os_errors(path),
-        safe_paths.held(path, root) as place,
-        temporary(place, data, mode_of(place, mode)) as made,
-    ):
+    with os_errors(path), safe_paths.held(path, root) as place, temporary(place, data, mode_of(place, mode)) as made:
         os.rename(made, place)
         sync_directory(place.parent)  # safeguard: sync-written-name
 

@@ -154,7 +154,10 @@ class DirectoryScan:
             with os.scandir(directory) as entries:
                 found = {os.fsencode(entry.name): entry for entry in entries}
             names = {name: entry.is_dir(follow_symlinks=False) for name, entry in found.items()}
-            odd = {_below(path, name) for name, entry in found.items() if not names[name] and _is_odd(entry)}
+            kinds = (
+                (name, entry.is_file(follow_symlinks=False) or entry.is_symlink()) for name, entry in found.items()
+            )
+            odd = {_below(path, name) for name, is_plain in kinds if not (names[name] or is_plain)}
             return names, odd, _find_repository(directory) if b".git" in names else None
         finally:
             os.close(directory)
@@ -224,10 +227,6 @@ def literal(path: bytes, how: str = "") -> str:
 
 def _below(path: bytes, name: bytes) -> bytes:
     return path + b"/" + name if path else name
-
-
-def _is_odd(entry: os.DirEntry[str]) -> bool:
-    return not (entry.is_file(follow_symlinks=False) or entry.is_symlink())
 
 
 def _find_repository(directory: int) -> Inner | None:

@@ -75,20 +75,14 @@ class Staging:
                 self.relied |= found.ids  # safeguard: sync-committed-objects
                 memory.staged, self.is_damaged = recorded, False
             else:
-                memory.staged = self._written(before, reader.pending)
+                with self.copied() as copy:
+                    conflicts = (stage for stage, _ in self._entries() if stage != b"0")
+                    if copy is not None and not (IN_CONFLICT.search(self.entries) and any(conflicts)):
+                        memory.staged, objects = self.tree_of(copy, before)
+                        reader.pending.update(objects)
             if memory.user_index == now:
                 memory.forced_in = memory.staged
         return memory.staged
-
-    def _written(self, before: str | None, pending: dict[str, tuple[str, bytes]]) -> str | None:
-        """Return the tree of a copy of the index, written by git."""
-        with self.copied() as copy:
-            has_conflict = IN_CONFLICT.search(self.entries) and any(stage != b"0" for stage, _ in self._entries())
-            if copy is None or has_conflict:
-                return None
-            tree, objects = self.tree_of(copy, before)
-            pending.update(objects)
-            return tree
 
     def recorded(self) -> str | None:
         """Return the tree that git recorded in the index, as a commit does; None if something was staged since."""

@@ -230,10 +230,15 @@ class RestoreRun:
             self._put_index(held)
 
     def end(self, *, given_up: bool = False) -> None:
+        wanted = self.wanted
         with self.workspace.writing() as journal:
-            _return_state(journal, self.wanted)
+            if wanted.run and wanted.seq_after is not None and (run := journal.find_run(wanted.run)) is not None:
+                if wanted.seq_before is None:
+                    wanted.seq_before = run.seq
+                body = {"to": wanted.seq_after, "checkpoint": wanted.target, "restore": wanted.id, "verb": wanted.verb}
+                journal.append(run.id, Draft(fold.RETURNED, body))
             ledger = journal.ledger(self.workspace.worktree)
-            journal.append(ledger.id, Draft("restore.ended", {"restore": self.wanted, "given_up": given_up}))
+            journal.append(ledger.id, Draft("restore.ended", {"restore": wanted, "given_up": given_up}))
         remove_displaced(self.put.returned.values(), self.workspace.place / "aside")
 
     def said(self, plan: Plan, *, dry_run: bool = False, done: bool = False) -> Restored:
@@ -375,16 +380,6 @@ def taken_back(unfinished: Restore) -> Restore:
 def _note(workspace: Workspace, kind: str, restore: Restore) -> None:
     with workspace.writing() as journal:
         journal.append(journal.ledger(workspace.worktree).id, Draft(kind, {"restore": restore}))
-
-
-def _return_state(journal: Journal, wanted: Restore) -> None:
-    if wanted.run is None or wanted.seq_after is None:
-        return
-    if (run := journal.find_run(wanted.run)) is not None:
-        if wanted.seq_before is None:
-            wanted.seq_before = run.seq
-        body = {"to": wanted.seq_after, "checkpoint": wanted.target, "restore": wanted.id, "verb": wanted.verb}
-        journal.append(run.id, Draft(fold.RETURNED, body))
 
 
 def _is_at(journal: Journal, run: Run | None, seq: int | None) -> bool:

@@ -14,10 +14,10 @@ from datetime import datetime
 import msgspec
 
 from holdfast.core import ids
-from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
+from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, WrongUsage
 from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session, Status
 from holdfast.core.text import count, one_line, path_text, sound_text
-from holdfast.journal.codec import UNREADABLE, checkpoint_of
+from holdfast.journal.codec import checkpoint_of, read_record
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import RunQuery
 from holdfast.project.sessions import find_conversation, find_named_conversation
@@ -78,7 +78,6 @@ def _given_run(workspace: Workspace, journal: Journal) -> str | None:
 
 
 def current_run(journal: Journal, worktree: str) -> Run | None:
-    """Return the current run of a worktree, if it is open."""
     run = journal.find_run(journal.view.pointer(worktree) or "")
     return run if run and run.is_open else None
 
@@ -144,7 +143,6 @@ def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkp
 
 
 def _find_only(workspace: Workspace, journal: Journal, kind: str, name: str) -> str | None:
-    """Find the only id that a shortened name matches."""
     found = _matching(workspace, journal, kind, name)
     if len(found) > 1:
         hints = ["give more letters of one", f"`holdfast {kind}s` lists them"]
@@ -301,10 +299,7 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 
 def _with(workspace: Workspace, new: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return all stored lists, the latest last."""
-    try:
-        kept = msgspec.json.decode(files.read(workspace.here / LISTED) or b"{}", type=dict[str, list[str]])
-    except (*UNREADABLE, Refused):
-        return dict(new)
+    kept = read_record(workspace.here / LISTED, dict[str, list[str]]) or {}
     return {name: shown for name, shown in kept.items() if name not in new} | new
 
 
