@@ -66,13 +66,7 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
     temporary = path.with_name(f"tmp_holdfast_{os.urandom(6).hex()}")  # git's housekeeping deletes such names
     with os_errors(path):
         try:
-            with open(_create(temporary), "wb", buffering=0) as file:
-                write_all(file.fileno(), data)
-                os.fchmod(file.fileno(), mode)
-                if date is not None:
-                    os.utime(file.fileno(), (date, date))
-                if synced:
-                    os.fsync(file.fileno())  # safeguard: sync-put-file
+            write_new(temporary, data, mode, synced=synced, date=date)
             yield
             os.rename(temporary, path)
         except BaseException:
@@ -84,21 +78,35 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
 def temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
     """Yield a synced temporary file next to `path` with this data; deleted at the end if not renamed."""
     made = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    descriptor = _create(made)
     try:
-        with open(descriptor, "r+b", buffering=0) as file:
-            write_all(file.fileno(), data)
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())  # safeguard: sync-written-file
-            if os.pread(file.fileno(), len(data) + 1, 0) != data:
-                raise OSError(errno.EIO, "what was written does not read back", str(made))
+        write_new(made, data, mode, is_checked=True)
         yield made
     finally:
         made.unlink(missing_ok=True)
 
 
-def _create(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+def write_new(
+    path: Path | bytes,
+    data: bytes,
+    mode: int,
+    *,
+    synced: bool = True,
+    date: float | None = None,
+    is_checked: bool = False,
+) -> None:
+    """Write a file that does not exist yet; with `is_checked` it is read back."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    try:
+        write_all(descriptor, data)
+        os.fchmod(descriptor, mode)
+        if date is not None:
+            os.utime(descriptor, (date, date))
+        if synced:
+            os.fsync(descriptor)  # safeguard: sync-written-file, sync-put-file, sync-restored-file
+        if is_checked and os.pread(descriptor, len(data) + 1, 0) != data:
+            raise OSError(errno.EIO, "what was written does not read back", os.fsdecode(path))
+    finally:
+        os.close(descriptor)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

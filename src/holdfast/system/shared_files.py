@@ -290,7 +290,4 @@ def _give_second_name(made: Path, lock: Path) -> None:
     except OSError as error:
         if error.errno not in NO_SECOND_NAMES:
             raise
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
-        with open(descriptor, "wb", buffering=0) as file:
-            files.write_all(file.fileno(), made.read_bytes())
-            os.fsync(file.fileno())
+        files.write_new(lock, made.read_bytes(), MODE)

@@ -56,11 +56,11 @@ def load(wanted: Wanted) -> Loaded:
         return Loaded(text, len(text.encode()), place.shown, notes=notes)
     latest = wanted.strategy == "latest_only"
     texts, size = _read(_newest_first(files) if latest else files, wanted.limit, notes, 1 if latest else None)
-    format_time = [
+    parts = [
         f"--- {_join(place.shown, name)}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts
     ]
     newest = safe_paths.changed(_newest_first(files)[0].full) if files else None
-    return Loaded("\n".join(format_time), size, place.shown, changed=newest, notes=notes)
+    return Loaded("\n".join(parts), size, place.shown, changed=newest, notes=notes)
 
 
 def _load_file(wanted: Wanted) -> Loaded:

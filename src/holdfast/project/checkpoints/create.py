@@ -131,7 +131,7 @@ def beside_of(shadow: Shadow, target: Checkpoint) -> TreeMetadata:
 
 def _look_after(workspace: Workspace, shadow: Shadow) -> None:
     """Merge packs if there are many, and warn if they are large."""
-    sizes = shadow.known.kept_sizes()
+    sizes = shadow.known.kept.values()
     if len(sizes) >= MERGED:
         from holdfast.worktree.packs.prune import merge
 

@@ -22,24 +22,7 @@ from holdfast.core.fold.run import VISITING
 from holdfast.core.model import Checkpoint, Draft, Reason, Restore, Run
 from holdfast.core.text import escape_path, path_text, unescape_path
 from holdfast.journal.journal import Journal
-from holdfast.project.checkpoints.conflicts import (
-    SHOWN,
-    find_clashes,
-    find_conflicts,
-    refuse_other_worktree,
-    refuse_others,
-    refuse_unknown,
-)
-from holdfast.project.checkpoints.create import (
-    MEGABYTE,
-    beside_of,
-    find_unfinished,
-    look,
-    make_checkpoint,
-    refuse_unfinished,
-    shadow_of,
-    telling_when_interrupted,
-)
+from holdfast.project.checkpoints import conflicts, create
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -82,21 +65,21 @@ def restore_to(
     workspace: Workspace, choose: Callable[[Journal], Restore], *, dry_run: bool = False, force: bool = False
 ) -> Restored:
     """Restore as `choose` decides, which is called under the lock."""
-    with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
+    with create.telling_when_interrupted(workspace), create.shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
-            refuse_unfinished(journal, workspace)
+            create.refuse_unfinished(journal, workspace)
             restore = RestoreRun(workspace, shadow, journal, choose(journal))
-            others = None if force else find_conflicts(workspace, journal, restore.target)
+            others = None if force else conflicts.find_conflicts(workspace, journal, restore.target)
         if not force:
-            refuse_other_worktree(workspace, restore.target)
+            conflicts.refuse_other_worktree(workspace, restore.target)
         restore.refuse_unknown_paths()
-        scan = look(workspace, shadow)
+        scan = create.look(workspace, shadow)
         plan = restore.plan(scan)
         if restore.is_there_already(plan, scan):
             return restore.said(plan, dry_run=dry_run)
         if dry_run:
-            return structs.replace(restore.said(plan, dry_run=True), clashes=find_clashes(plan, others))
-        refuse_others(plan, others)
+            return structs.replace(restore.said(plan, dry_run=True), clashes=conflicts.find_clashes(plan, others))
+        conflicts.refuse_others(plan, others)
         restore.begin(plan, scan)
         restore.carry_out(plan)
         restore.end()
@@ -105,9 +88,9 @@ def restore_to(
 
 def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
     """Continue a killed restore, or revert it."""
-    with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
+    with create.telling_when_interrupted(workspace), create.shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
-            unfinished = find_unfinished(journal, workspace)
+            unfinished = create.find_unfinished(journal, workspace)
             if unfinished is None:
                 raise NotFound("No restore was left unfinished", [], ["`holdfast checkpoints`"])
             start, goal = (
@@ -115,11 +98,11 @@ def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
             )
         restore = start if take_back or unfinished.verb == VISITING else goal
         broken = InterruptedRestore(unfinished, start.then, goal.then)
-        scan = look(workspace, shadow)
+        scan = create.look(workspace, shadow)
         if broken.clear_leftovers(workspace, shadow.reader, scan):
-            scan = look(workspace, shadow)
+            scan = create.look(workspace, shadow)
         if broken.holds_something_new(workspace, shadow, scan):
-            _, scan = make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_CONTINUE)
+            _, scan = create.make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_CONTINUE)
         plan = restore.plan(scan)
         restore.carry_out(plan)
         restore.end(given_up=take_back)
@@ -133,25 +116,25 @@ def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
     If killed, the restore is unfinished, and both `--continue` and `--undo` lead to the first state.
     """
     wanted = Restore(ids.make("res"), workspace.clock.now(), before="", target="", verb=VISITING)
-    with shadow_of(workspace) as shadow:
+    with create.shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
-            refuse_unfinished(journal, workspace)
+            create.refuse_unfinished(journal, workspace)
             run = select.current_run(journal, workspace.worktree)
-        made, _ = make_checkpoint(workspace, shadow, run=run, reason=Reason.BEFORE_BISECT)
+        made, _ = create.make_checkpoint(workspace, shadow, run=run, reason=Reason.BEFORE_BISECT)
         wanted.before = wanted.target = made.id
         _note(workspace, "restore.began", wanted)
-        states = [(made.tree, beside_of(shadow, made))]
+        states = [(made.tree, create.beside_of(shadow, made))]
 
     def visit(checkpoint: Checkpoint) -> None:
-        with shadow_of(workspace) as shadow:
+        with create.shadow_of(workspace) as shadow:
             with workspace.reading() as journal:
                 restore = RestoreRun(workspace, shadow, journal, structs.replace(wanted, target=checkpoint.id))
-                others = find_conflicts(workspace, journal, checkpoint) if len(states) == 1 else None
-            scan = look(workspace, shadow)
+                others = conflicts.find_conflicts(workspace, journal, checkpoint) if len(states) == 1 else None
+            scan = create.look(workspace, shadow)
             if is_changed(states[-1], scan):  # the command, or another process, has written something
-                _, scan = make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_BISECT)
+                _, scan = create.make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_BISECT)
             plan = restore.plan(scan)
-            refuse_others(plan, others)
+            conflicts.refuse_others(plan, others)
             _note(workspace, "restore.began", restore.wanted)
             restore.carry_out(plan)
             states.append(restore.then)
@@ -176,7 +159,7 @@ class RestoreRun:
         current = select.current_run(journal, workspace.worktree)
         self.run = journal.find_run(wanted.run) if wanted.run else current
         self.is_same_state = wanted.run is None or _is_at(journal, self.run, wanted.seq_after)
-        self.then: State = (target.tree, beside_of(shadow, target))
+        self.then: State = (target.tree, create.beside_of(shadow, target))
         self.paths = [unescape_path(path) for path in wanted.paths]
         ledger = journal.ledger_of(workspace.worktree)
         ways = [*ledger.undoable, *ledger.redoable] if ledger and wanted.undoes else []
@@ -189,14 +172,14 @@ class RestoreRun:
     def refuse_unknown_paths(self) -> None:
         unknown = [path for path in self.paths if not holds(self.shadow.reader, self.then, path)]
         if unknown and self.wanted.undoes is None:
-            scan = look(self.workspace, self.shadow)
+            scan = create.look(self.workspace, self.shadow)
             unknown = [path for path in unknown if not holds(self.shadow.reader, (scan.tree, scan.beside), path)]
-            refuse_unknown(self.target.id, unknown)
+            conflicts.refuse_unknown(self.target.id, unknown)
 
     def plan(self, scan: Scan) -> Plan:
         if not self.wanted.code:
             return Plan()
-        limit = self.workspace.settings.whole("checkpoint.file_limit") * MEGABYTE
+        limit = self.workspace.settings.whole("checkpoint.file_limit") * create.MEGABYTE
         self.left = left_alone(scan.beside, self.then[1], self.shadow.stands, self.paths, limit)
         plan = plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
         plan.seen = scan.memory.seen
@@ -215,7 +198,7 @@ class RestoreRun:
     def begin(self, plan: Plan, scan: Scan) -> None:
         """Make a checkpoint of the present state, and journal the intent."""
         reason = Reason.before(self.wanted.verb)
-        made, _ = make_checkpoint(self.workspace, self.shadow, run=self.run, reason=reason, seen=scan)
+        made, _ = create.make_checkpoint(self.workspace, self.shadow, run=self.run, reason=reason, seen=scan)
         self.wanted.before = made.id
         self.wanted.cleared = [escape_path(path) for path in plan.cleared]
         _note(self.workspace, "restore.began", self.wanted)
@@ -267,7 +250,7 @@ class RestoreRun:
 
     def _prove(self, done: Plan) -> None:
         """Scan again, and refuse a worktree that does not equal the checkpoint."""
-        scan = look(self.workspace, self.shadow)
+        scan = create.look(self.workspace, self.shadow)
         planned = set(done.paths)
         wrong = [change for change in self.plan(scan).changes if change.entry is not None or change.path in planned]
         # not compared: what was displaced and brought back, or exceeds the limits of a scan
@@ -278,7 +261,7 @@ class RestoreRun:
         if left:
             raise Damaged(
                 "The worktree does not equal the checkpoint",
-                [("path", _as_text(path)) for path in left[:SHOWN]],
+                [("path", _as_text(path)) for path in left[: conflicts.SHOWN]],
                 ["if another process was writing: `holdfast restore --continue`", "else: `holdfast restore --undo`"],
             )
         if not self.shadow.reader.pending:

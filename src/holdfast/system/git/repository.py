@@ -12,7 +12,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,7 +88,7 @@ class Known:
         self._large: list[PackIndex] = []
         self._few: set[str] = set()  # ids in small packs, of which there may be dozens
         self._looks: list[int] = []
-        self._kept: dict[str, int] = {}
+        self.kept: dict[str, int] = {}  # packs with `.keep` files, nearly always ours -> size
         self.refresh()
 
     def has(self, id: str) -> bool:
@@ -106,7 +106,7 @@ class Known:
             found = [path for directory in self.directories for path in _packs_in(directory)]
             paths = {path for path in found if path.endswith(".idx")}
             kept = [path[:-5] for path in found if path.endswith(".keep") and path.startswith(self.directories[0])]
-            self._kept = {stem: self._kept.get(stem) or _stat(stem + ".pack")[0] for stem in kept}
+            self.kept = {stem: self.kept.get(stem) or _stat(stem + ".pack")[0] for stem in kept}
             if not self._packs.keys() <= paths or None in self._packs.values():
                 self._packs, self._large, self._few = {}, [], set()
             for path in paths - self._packs.keys():
@@ -123,11 +123,7 @@ class Known:
 
     def add_kept(self, stem: Path) -> None:
         """Add a pack written since the last refresh."""
-        self._kept[str(stem)] = _stat(f"{stem}.pack")[0]
-
-    def kept_sizes(self) -> Collection[int]:
-        """Return the sizes of the packs with `.keep` files, nearly always ours."""
-        return self._kept.values()
+        self.kept[str(stem)] = _stat(f"{stem}.pack")[0]
 
 
 class PackIndex:

@@ -110,7 +110,7 @@ class WorktreeWriter:
         if mode is None:
             os.symlink(data, place)
         else:
-            _write_file(place, data, mode, synced=not self._many)
+            files.write_new(place, data, mode, synced=not self._many)
 
     def set_mode(self, path: bytes, mode: int, kept: Kept | None = None) -> None:
         """Change the permission bits of a file with the right content; one that was changed meanwhile is left."""
@@ -322,17 +322,6 @@ def _change_mode(place: bytes, mode: int) -> bool:
         if is_file:
             os.chmod(os.path.dirname(safe_paths.name_of(descriptor, place + b"/x")), mode)
         return is_file
-    finally:
-        os.close(descriptor)
-
-
-def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        files.write_all(descriptor, data)
-        os.fchmod(descriptor, mode)
-        if synced:  # safeguard: sync-restored-file
-            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
