@@ -266,11 +266,9 @@ class Journal:
         session = self.find_session(session_id) if session_id else None
         if session is None or session.run != run.id or not _is_fenced(session, run):
             return
-        raise Fenced(
-            "This session may no longer write to its run",
-            [("session", session.id), ("run", run.id), ("because", session.reason or "the run was taken over")],
-            [f"`holdfast join {run.id}` begins a new session on it"],
-        )
+        facts = [("session", session.id), ("run", run.id), ("because", session.reason or "the run was taken over")]
+        hints = [f"`holdfast join {run.id}` begins a new session on it"]
+        raise Fenced("This session may no longer write to its run", facts, hints)
 
     def _add(self, event: Event) -> bool:
         body, blobs = codec.pack(event.body)

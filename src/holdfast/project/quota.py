@@ -97,7 +97,9 @@ def usage_of(place: Path, root: Path) -> Room:
         is_replaced = top == "backups" and path.name.startswith("replaced-")
         room.add("aside" if is_replaced else PARTS.get(top.partition(".")[0], "rest"), size)
     mark = files.read(place / "git" / "keep", 64)
-    for keep in _kept(root) if mark else ():
+    directory = locate.git_directory(str(root / ".git")) if mark else None
+    packs = Path(locate.common_directory(directory), "objects", "pack") if directory else None
+    for keep in packs.glob("pack-*.keep") if packs else ():  # ours and others
         if files.read(keep, 64) == mark:
             room.add("checkpoints", sum(_size(keep.with_suffix(suffix)) for suffix in PACK))
     return room
@@ -106,13 +108,6 @@ def usage_of(place: Path, root: Path) -> Room:
 def bytes_of(path: Path) -> int:
     """Return the size of a file, or of a directory with its content."""
     return sum(size for _, size in _sizes(path)) if path.is_dir() and not path.is_symlink() else _size(path)
-
-
-def _kept(root: Path) -> Iterator[Path]:
-    """Return the `.keep` files of packs in the repository, ours and others."""
-    directory = locate.git_directory(str(root / ".git"))
-    if directory:
-        yield from Path(locate.common_directory(directory), "objects", "pack").glob("pack-*.keep")
 
 
 def _sizes(directory: Path) -> Iterator[tuple[Path, int]]:

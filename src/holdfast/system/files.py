@@ -266,11 +266,9 @@ def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
         except BlockingIOError:
             if time.monotonic() >= end:
                 holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-                raise Busy(
-                    f"Another process is writing to {what} and does not finish",
-                    [("process", holder or "unknown"), ("lock", path)],
-                    ["run the command again", f"look at it with `ps -p {holder or 'PID'}`"],
-                ) from None
+                facts = [("process", holder or "unknown"), ("lock", path)]
+                hints = ["run the command again", f"look at it with `ps -p {holder or 'PID'}`"]
+                raise Busy(f"Another process is writing to {what} and does not finish", facts, hints) from None
             time.sleep(pause)
             pause = min(pause * 1.5, 0.01)
 

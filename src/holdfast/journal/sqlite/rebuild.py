@@ -77,11 +77,9 @@ def rebuild(path: Path, room: Path, new: Store, backups: list[Path], aside: Path
         with new.reading() as view:
             problems = journal.prove(view)
         if problems:
-            raise Damaged(
-                "The rebuilt journal is inconsistent",
-                [("problem", problems[0]), ("problems", len(problems))],
-                ["`holdfast restore-backup FILE` restores a backup"],
-            )
+            facts = [("problem", problems[0]), ("problems", len(problems))]
+            hints = ["`holdfast restore-backup FILE` restores a backup"]
+            raise Damaged("The rebuilt journal is inconsistent", facts, hints)
     used = [names[number] for number in sorted(builder.used - {DAMAGED})]
     if damaged is None:
         builder.lost.append(f"everything after {used[0]}" if used else "the journal: there is no backup")

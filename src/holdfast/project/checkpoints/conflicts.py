@@ -77,11 +77,9 @@ def refuse_other_worktree(workspace: Workspace, target: Checkpoint) -> None:
     if target.worktree == workspace.worktree:
         return
     go_there = f"`cd {shlex.quote(target.directory)} && holdfast restore {target.id}` restores it there"
-    raise Refused(
-        "This checkpoint was made in another worktree",
-        [("checkpoint", target.id), ("made in", target.directory), ("here", path_text(workspace.root))],
-        [*([go_there] if os.path.isdir(target.directory) else []), "add `--force` to bring it here"],
-    )
+    facts = [("checkpoint", target.id), ("made in", target.directory), ("here", path_text(workspace.root))]
+    hints = [*([go_there] if os.path.isdir(target.directory) else []), "add `--force` to bring it here"]
+    raise Refused("This checkpoint was made in another worktree", facts, hints)
 
 
 class Ran(Struct):

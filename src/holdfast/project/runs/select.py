@@ -60,11 +60,8 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
         raise several(workspace, "Several runs are open here", open_here)
     if run := newest_run(journal, worktree):
         return run
-    raise NotFound(
-        "No run is open here",
-        [("directory", path_text(workspace.root))],
-        ['`holdfast start "GOAL"`', "`holdfast runs`"],
-    )
+    hints = ['`holdfast start "GOAL"`', "`holdfast runs`"]
+    raise NotFound("No run is open here", [("directory", path_text(workspace.root))], hints)
 
 
 def _given_run(workspace: Workspace, journal: Journal) -> str | None:
@@ -169,11 +166,9 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
         error.hints.append("`holdfast diff A -- PATH` means a path")
         raise error
     if found is not None and found.id != word and is_path:
-        raise Ambiguous(
-            f'"{one_line(word, 40)}" is both a checkpoint and a path',
-            [("checkpoint", found.id), ("path", word)],
-            [f"`holdfast diff A {found.id}` means the checkpoint", "`holdfast diff A -- PATH` means the path"],
-        )
+        facts = [("checkpoint", found.id), ("path", word)]
+        hints = [f"`holdfast diff A {found.id}` means the checkpoint", "`holdfast diff A -- PATH` means the path"]
+        raise Ambiguous(f'"{one_line(word, 40)}" is both a checkpoint and a path', facts, hints)
     return found is not None
 
 

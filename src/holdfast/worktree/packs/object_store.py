@@ -54,11 +54,9 @@ class ObjectStore:
     def refuse_links(self) -> None:
         """Refuse to work behind a link, which would redirect writes and deletions out of the project."""
         if link := self.find_link():
-            raise Refused(
-                "A directory in which checkpoints are kept is a link, so none is written",
-                [("path", link)],
-                ["put a directory in the place of the link", "work in a clone, which `git clone` makes"],
-            )
+            facts = [("path", link)]
+            hints = ["put a directory in the place of the link", "work in a clone, which `git clone` makes"]
+            raise Refused("A directory in which checkpoints are kept is a link, so none is written", facts, hints)
 
     def find_link(self) -> Path | None:
         objects = self.git.objects

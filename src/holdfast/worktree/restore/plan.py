@@ -220,11 +220,9 @@ def _refuse_repositories(plan: Plan, here: TreeMetadata) -> None:
     """Refuse to write below a nested repository that was made since: no scan would find those files again."""
     for change in plan.changes if here.links else ():
         if change.entry is not None and (above := _is_below(change.path, here.links)):
-            raise Refused(
-                "A repository was made in a directory of which the checkpoint holds files",
-                [("repository", os.fsdecode(above)), ("file", os.fsdecode(change.path))],
-                ["move its `.git` away, or name the paths that you want back"],
-            )
+            facts = [("repository", os.fsdecode(above)), ("file", os.fsdecode(change.path))]
+            hints = ["move its `.git` away, or name the paths that you want back"]
+            raise Refused("A repository was made in a directory of which the checkpoint holds files", facts, hints)
 
 
 def _is_below(path: bytes, directories: Iterable[bytes]) -> bytes | None:

@@ -179,11 +179,9 @@ class WorktreeWriter:
         parts = path.split(b"/")
         # safeguard: path-of-checkpoint
         if b".." in parts or b"" in parts or b"." in parts or is_within(path, self.borders):
-            raise Refused(
-                "A checkpoint names a path that is not inside the worktree",
-                [("path", os.fsdecode(path))],
-                ["`holdfast checkpoints` lists others"],
-            )
+            facts = [("path", os.fsdecode(path))]
+            hints = ["`holdfast checkpoints` lists others"]
+            raise Refused("A checkpoint names a path that is not inside the worktree", facts, hints)
         return self.root + b"/" + path
 
     def _make_parents(self, path: bytes) -> None:
