@@ -120,13 +120,14 @@ def unread(inbox: Path) -> list[str]:
 
 def _is_unread(path: Path) -> bool:
     try:
-        with contextlib.suppress(Refused):  # not a call: the next ingestion quarantines it
-            files.read(path, READ_LIMIT)
-        return False
+        files.read(path, READ_LIMIT)
     except Trouble as error:
-        if is_of_one_file(error):
-            return True
-        raise
+        if not is_of_one_file(error):
+            raise
+        return True
+    except Refused:  # not a call: the next ingestion quarantines it
+        pass
+    return False
 
 
 def decode(name: str, data: bytes) -> Call:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
-from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.codec import read_record
 from holdfast.system import files, locate
 
 
@@ -60,7 +60,7 @@ def claim(directory: Path, id: str, store: Path, root: Path, here: Path | None =
 def check(directory: Path, store: Path, root: Path, here: Path | None = None) -> None:
     """Refuse a store that is not in the list. A moved store is the same directory, and its record is updated."""
     id = store_id(here or store)
-    found = _load(directory / ids.file_name(id))
+    found = read_record(directory / ids.file_name(id), Claim)
     if found is None or not _is_same(found, store, here):  # safeguard: copied-store
         refuse(store)
     check_worktree(root, store)  # safeguard: worktree-elsewhere
@@ -82,7 +82,7 @@ def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
     place = root / ".holdfast"
     if store == place or not os.path.lexists(place / "id"):
         return None
-    found = _load(directory / ids.file_name(store_id(place)))
+    found = read_record(directory / ids.file_name(store_id(place)), Claim)
     return place if found is not None and _is_same(found, place) else None
 
 
@@ -132,7 +132,8 @@ def refuse(store: Path) -> NoReturn:
 def known(directory: Path) -> list[Claim]:
     """Return one record for each path at which we ever created a store, preferring the store that is there now."""
     listed = sorted(os.listdir(directory)) if directory.is_dir() else []
-    claims = [claim for name in listed if not name.startswith(".") and (claim := _load(directory / name))]
+    names = (name for name in listed if not name.startswith("."))
+    claims = [claim for name in names if (claim := read_record(directory / name, Claim))]
     return list({claim.path: claim for claim in sorted(claims, key=_is_there)}.values())
 
 
@@ -164,10 +165,3 @@ def _is_same(claim: Claim, store: Path, here: Path | None = None) -> bool:
 def store_id(store: Path) -> str:
     data = files.read(store / "id", 256) or b""
     return data.decode("utf-8", "replace").strip()
-
-
-def _load(path: Path) -> Claim | None:
-    try:
-        return msgspec.json.decode(files.read(path) or b"", type=Claim)
-    except (*UNREADABLE, Refused):
-        return None

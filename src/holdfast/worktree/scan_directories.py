@@ -84,7 +84,10 @@ class DirectoryScan:
         `known` returns the files of a directory that need not be reported.
         """
         self.watch, self.empty, self.links = watch, set(empty), set(links)
-        self._check_rules()
+        if any(path not in watch.rules for path in self._lists):
+            raise FullScanNeeded
+        if any(look is None or self._look(path) != look for path, look in watch.rules.items()):
+            raise FullScanNeeded
         asked: list[bytes] = []
         for path, look in list(watch.directories.items()):
             was_repository = path in self.links  # its git directory may be elsewhere, and vanish unnoticed
@@ -170,18 +173,8 @@ class DirectoryScan:
             below
             for name, is_directory in names.items()
             if (below := _below(path, name))
-            and not (self._is_known_directory(below) if is_directory else name in files)
+            and not (below in self.watch.directories or below in self.watch.ignored if is_directory else name in files)
         ]
-
-    def _is_known_directory(self, path: bytes) -> bool:
-        return path in self.watch.directories or path in self.watch.ignored
-
-    def _check_rules(self) -> None:
-        if any(path not in self.watch.rules for path in self._lists):
-            raise FullScanNeeded
-        for path, look in self.watch.rules.items():
-            if look is None or self._look(path) != look:
-                raise FullScanNeeded
 
     def _untracked(self, paths: list[bytes]) -> list[bytes]:
         # safeguard: closed-nested-repository

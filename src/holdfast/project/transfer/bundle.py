@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from itertools import accumulate, chain
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -91,13 +91,17 @@ class Outgoing:
     def _write(self, name: str, form: str, chunks: Iterable[bytes]) -> Part:
         part, state = Part(name, form, 0, 0, ""), hashlib.sha256()
         encoder = zlib.compressobj() if form == SQUEEZED else None
-        for data in chain(chunks, [None]):  # None: the end
-            part.length += len(data or b"")
-            if encoder:
-                data = encoder.flush() if data is None else encoder.compress(data)
-            files.write_all(self._file, data or b"")
-            state.update(data or b"")
-            part.size += len(data or b"")
+
+        def put(data: bytes) -> None:
+            files.write_all(self._file, data)
+            state.update(data)
+            part.size += len(data)
+
+        for data in chunks:
+            part.length += len(data)
+            put(encoder.compress(data) if encoder else data)
+        if encoder:
+            put(encoder.flush())
         part.sha256 = state.hexdigest()
         return part
 
