@@ -31,14 +31,12 @@ LEDGER_PREFIX = "ledger-"  # of the id of a run that records the events of a wor
 
 
 class Journal:
-    def __init__(
-        self, view: Reader, clock: Clock, clean: Callable[[Body], Body], rules_of: RulesOf, session: str | None = None
-    ) -> None:
+    def __init__(self, view: Reader, clock: Clock, clean: Callable[[Body], Body], rules_of: RulesOf) -> None:
         self.view = view
         self.clock = clock
         self._clean = clean
         self._rules_of = rules_of
-        self.session = session
+        self.session: str | None = None
         self._runs: dict[str, Run] = {}
         self._sessions: dict[str, Session] = {}
         self._outdated: set[str] = set()  # runs that were stored by another version of the fold, as were their sessions

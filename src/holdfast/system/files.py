@@ -342,7 +342,7 @@ class Held:
         # safeguard: pinned-store
         self.here = Path(f"{safe_paths.HELD}{self._descriptor}") if os.path.isdir(safe_paths.HELD) else path
         KNOWN_AS[str(self.here)] = known(str(path))
-        self._note()
+        self._status = os.fstat(self._descriptor)
         try:
             if check is not None:
                 check(self.here)
@@ -353,7 +353,7 @@ class Held:
     def is_in_place(self) -> bool:
         """Return True if the path still leads to this directory."""
         try:
-            return self._identity == _identity(os.lstat(self._name))
+            return os.path.samestat(self._status, os.lstat(self._name))
         except OSError:
             return False
 
@@ -362,7 +362,7 @@ class Held:
         found = Held(self.path, self._check)
         try:
             os.dup2(found._descriptor, self._descriptor, inheritable=False)
-            self._note()
+            self._status = found._status
         finally:
             found.close()
 
@@ -371,9 +371,6 @@ class Held:
             KNOWN_AS.pop(str(self.here), None)
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def _note(self) -> None:
-        self._identity = _identity(os.fstat(self._descriptor))
 
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):
@@ -394,7 +391,3 @@ def open_private(path: Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino

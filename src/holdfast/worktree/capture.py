@@ -319,7 +319,7 @@ class Shadow:
         self.git.run("update-index", "--no-split-index", "--index-version", "4")
         tracked = [parse_tracked(line) for line in zsplit(self.git.run("ls-files", "-v", "-s", "-z"))]
         # those that a scan must find anew: conflicts, submodules, excluded paths, sparse files
-        gone = {found.path for found in tracked if found.stage != b"0" or found.is_module}
+        gone = {found.path for found in tracked if found.stage != b"0" or found.mode == b"160000"}
         gone |= {found.path for found in tracked if is_within(found.path, self.borders)}
         gone |= {found.path for found in tracked if found.is_skipped and not self.stands(found.path)}
         left = [found for found in tracked if found.path not in gone]

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
@@ -25,6 +25,7 @@ from holdfast.journal.sqlite.transaction import SqliteView
 from holdfast.journal.store import EventRow, Rebuilding, Rebuilt, Store
 from holdfast.system import files
 
+Place = tuple[int, int]  # of an event: its source and the position there
 LOST = "event.lost"
 BATCH = 1_000  # events in one commit
 WEIGHT = 4_000_000  # bytes of large values in one commit
@@ -113,13 +114,6 @@ class Values(SqliteView):
         return data
 
 
-class Place(NamedTuple):
-    """The place of an event: its source and the position there."""
-
-    source: int
-    position: int
-
-
 class Builder:
     """Adds each event from its best source to a new journal; an undamaged version is preferred."""
 
@@ -191,7 +185,7 @@ class Builder:
         for run, seq, source, position in self._left.execute(IN_ORDER):
             yield from ((run, missing, None) for missing in range(last.get(run, 0) + 1, seq))
             last[run] = seq
-            yield run, seq, Place(source, position)
+            yield run, seq, (source, position)
 
     def _event(self, run: str, seq: int, place: Place | None) -> Event:
         event = self._read(run, seq, place) if place else None
@@ -214,7 +208,7 @@ class Builder:
             return None
         if not is_sound:
             self.lost.append(f"event {seq} of {run} has changed since it was written; it is kept as found")
-        self.used.add(place.source)
+        self.used.add(place[0])
         return event
 
     def _value(self, run: str, seq: int, digest: bytes) -> bytes:

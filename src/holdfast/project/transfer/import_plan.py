@@ -58,7 +58,6 @@ class Plan(Struct):
     run: str
     known: int  # events that are here already
     total: int
-    stored: int  # events that the run has here
     forked_from: str | None = None
     forked_at: int | None = None
 
@@ -167,17 +166,16 @@ def _check_code(incoming: Incoming, form: Format | None, most: int) -> None:
 def plan_receipt(journal: Journal, incoming: Incoming) -> Plan:
     """Find the run here that the events belong to, and how many of them are known."""
     told = incoming.manifest
-    plan = Plan(told.run, 0, told.events, 0)
+    plan = Plan(told.run, 0, told.events)
     for _ in range(FORKS):
         here = journal.find_run(plan.run)
         if here is None:
             return plan
-        plan.stored = here.seq
         plan.known, parted = _common(journal, plan.run, read_events(incoming, told.run))
         if plan.known in (told.events, here.seq):
             return plan
         id = f"run-{_letters(f'{plan.run} {parted}')}"
-        plan = Plan(id, 0, told.events, 0, plan.run, plan.known)
+        plan = Plan(id, 0, told.events, plan.run, plan.known)
     raise _odd("this run has too many diverged copies")
 
 
