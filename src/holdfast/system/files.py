@@ -158,7 +158,7 @@ def _open_regular(place: Path, path: Path) -> int:
     return descriptor
 
 
-def signature(path: Path) -> tuple[int, int, int] | None:
+def signature(path: Path | str) -> tuple[int, int, int] | None:
     """Return a value that changes when the file is replaced; None if there is none."""
     try:
         status = os.stat(path)

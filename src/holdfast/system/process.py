@@ -176,19 +176,15 @@ def parse_stat(text: str) -> tuple[str, str] | None:
 
 def _look(pid: int) -> tuple[str, str] | None:
     if sys.platform != "linux":
-        return _look_with_psutil(pid)
+        import psutil
+
+        try:
+            process = psutil.Process(pid)
+            state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "S"
+            return state, f"{process.create_time():.2f}"
+        except psutil.Error:
+            return None
     try:
         return parse_stat(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace"))
     except (FileNotFoundError, ProcessLookupError):
-        return None
-
-
-def _look_with_psutil(pid: int) -> tuple[str, str] | None:
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "S"
-        return state, f"{process.create_time():.2f}"
-    except psutil.Error:
         return None

@@ -226,7 +226,13 @@ def _find_repository(directory: int) -> Inner | None:
     """Detect a repository as git does: by a HEAD in `.git`, or where a `.git` file points to."""
     try:
         is_file = stat.S_ISREG(os.stat(".git", dir_fd=directory).st_mode)
-        return _judge(_led_to(directory) + b"/HEAD" if is_file else b".git/HEAD", directory)
+        place = b".git"
+        if is_file:  # it names the target, relative to its directory
+            said = _beginning(b".git", directory)
+            if not said.startswith(LEADING):
+                return None
+            place = said.removeprefix(LEADING).rstrip(b"\r\n")
+        return _judge(place + b"/HEAD", directory)
     except PermissionError:
         return Inner.DOUBTFUL
     except (OSError, ValueError):
@@ -241,14 +247,6 @@ def _judge(head: bytes, directory: int) -> Inner | None:
     if not stat.S_ISREG(mode):
         return None if stat.S_ISDIR(mode) else Inner.DOUBTFUL
     return Inner.SURE if HEAD.match(_beginning(head, directory)) else None
-
-
-def _led_to(directory: int) -> bytes:
-    """Return the target of a `.git` file, relative to its directory."""
-    said = _beginning(b".git", directory)
-    if not said.startswith(LEADING):
-        raise ValueError("not a .git file")
-    return said.removeprefix(LEADING).rstrip(b"\r\n")
 
 
 def _beginning(path: bytes, directory: int) -> bytes:
