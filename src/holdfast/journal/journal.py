@@ -204,7 +204,6 @@ class Journal:
         self._writer.point(worktree, run)
 
     def delete(self, run: str) -> None:
-        """Delete a run permanently."""
         self._runs.pop(run, None)
         self._sessions = {id: session for id, session in self._sessions.items() if session.run != run}
         self._conversations.clear()

@@ -47,8 +47,6 @@ _validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Call(Struct):
-    """A recorded hook call."""
-
     name: str
     agent: str
     event: str
@@ -131,7 +129,6 @@ def _is_unread(path: Path) -> bool:
 
 
 def decode(name: str, data: bytes) -> Call:
-    """Parse a file of the inbox."""
     head, separator, _ = data[:HEADER_LIMIT].partition(b"\0\0")
     fields = head.split(b"\0")
     if not separator or fields[0] != MAGIC:
@@ -221,7 +218,6 @@ def _parse_name(name: str) -> Name | None:
 
 
 def is_call_name(name: str) -> bool:
-    """True if a call could have this name."""
     return "/" not in name and _parse_name(name) is not None
 
 

@@ -304,10 +304,6 @@ def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Lef
     here = process.here()  # on another machine, or in another boot, nothing of it can be running
     if not any(known and (known.boot, known.namespace) == (here.boot, here.namespace) for known in processes):
         return []
-
-    def is_errand(words: tuple[str, ...]) -> bool:
-        return any(words[place : place + 3] == ERRANDS for place in range(len(words)))
-
     family = {os.getpid(), *process.ancestors()}
     variables_of = workspace.clients.variables_of if workspace.clients else lambda agent: (None, None)
     variables = {session.agent: variables_of(session.agent) for session in died}  # see `Clients`
@@ -315,7 +311,9 @@ def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Lef
     found = [
         Leftover(running.pid, one_line(workspace.hide(running.command), WIDTH), owner.id)
         for running in process.running_with(OURS, *sorted(wanted))
-        if running.pid not in family and not is_errand(running.words) and (owner := _owner(running, died, variables))
+        if running.pid not in family
+        and not any(running.words[place : place + 3] == ERRANDS for place in range(len(running.words)))
+        and (owner := _owner(running, died, variables))
     ]
     return sorted(found, key=lambda left: left.pid)[:SHOWN]
 

@@ -106,7 +106,6 @@ class Place(NamedTuple):
 
 
 def locate(wanted: Wanted) -> Place:
-    """Resolve the path of a wanted artifact."""
     if not wanted.path:
         raise Unloadable("names no path")
     roots = [wanted.root]

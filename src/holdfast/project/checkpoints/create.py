@@ -156,12 +156,9 @@ def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = N
 def _included(workspace: Workspace) -> list[bytes]:
     """Return the ignored files that match `checkpoint.include`."""
     found: list[bytes] = []
-    patterns = workspace.settings.words("checkpoint.include")
-    if not patterns:
-        return found
-    import glob  # slow to import, and rarely needed
+    for pattern in workspace.settings.words("checkpoint.include"):
+        import glob  # slow to import, and rarely needed
 
-    for pattern in patterns:
         if not os.path.isabs(pattern) and ".." not in pattern.split("/"):
             names = glob.glob(pattern, root_dir=workspace.root, recursive=True, include_hidden=True)
             found += [os.fsencode(name) for name in names if not os.path.isdir(workspace.root / name)]

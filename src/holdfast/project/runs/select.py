@@ -216,9 +216,9 @@ def get_seq(run: Run, name: str) -> int:
 
 def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
     """Store a list, so that a number can denote a row of it."""
-    new = _new_lists(workspace)
-    new.lists.pop(_terminal(workspace) + kind, None)
-    new.lists[_terminal(workspace) + kind] = shown
+    lists, name = _new_lists(workspace).lists, _terminal(workspace) + kind
+    lists.pop(name, None)
+    lists[name] = shown
 
 
 class NewLists:
@@ -349,18 +349,11 @@ def pointed(workspace: Workspace) -> str | None:
 
 def statuses(words: tuple[str, ...], command: str) -> frozenset[str]:
     """Parse names of statuses; `open` is all open ones."""
-    wanted: set[str] = set()
     for word in words:
-        if word == "open":
-            wanted |= OPEN_STATUSES
-        elif word in STATUSES:
-            wanted.add(word)
-        else:
-            known = ", ".join(["open", *STATUSES])
-            raise WrongUsage(
-                f'There is no status "{one_line(word, 40)}"', [("known", known)], [f"`holdfast {command} --help`"]
-            )
-    return frozenset(wanted)
+        if word not in ("open", *STATUSES):
+            facts = [("known", ", ".join(["open", *STATUSES]))]
+            raise WrongUsage(f'There is no status "{one_line(word, 40)}"', facts, [f"`holdfast {command} --help`"])
+    return frozenset(words) - {"open"} | (OPEN_STATUSES if "open" in words else frozenset())
 
 
 def layouts(words: tuple[str, ...]) -> frozenset[str]:
