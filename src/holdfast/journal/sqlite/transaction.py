@@ -157,7 +157,7 @@ class SqliteView:
 
     def find_session(self, id: str) -> store.SessionRow | None:
         row = self._row(f"{SESSIONS} WHERE session.id = ?", id)
-        return _session(row) if row else None
+        return store.SessionRow._make(row) if row else None
 
     def list_sessions(
         self, run: str | None = None, *, only_open: bool = False, with_process: bool = False, limit: int | None = None
@@ -172,7 +172,7 @@ class SqliteView:
 
     def _sessions(self, where: str, *values: object) -> list[store.SessionRow]:
         select = f"{SESSIONS} WHERE {where} ORDER BY session.opened DESC, session.rowid DESC LIMIT ?"
-        return [_session(row) for row in self._connection.execute(select, values)]
+        return [store.SessionRow._make(row) for row in self._connection.execute(select, values)]
 
     def put_session(self, row: store.SessionRow) -> None:
         self._connection.execute(
@@ -244,7 +244,7 @@ class SqliteView:
 
     def find_checkpoint(self, id: str) -> store.CheckpointRow | None:
         row = self._row(f"SELECT {CHECKPOINT} FROM checkpoint WHERE id = ?", id)
-        return _checkpoint(row) if row else None
+        return store.CheckpointRow._make(row) if row else None
 
     def list_checkpoints(
         self, worktree: str | None = None, *, run: str | None = None, limit: int | None = None
@@ -252,7 +252,7 @@ class SqliteView:
         """Checkpoints, newest first."""
         select = f"SELECT {CHECKPOINT} FROM checkpoint WHERE (?1 IS NULL OR worktree = ?1) AND (?2 IS NULL OR run = ?2)"
         bounds = (worktree, run, -1 if limit is None else limit)
-        return map(_checkpoint, self._connection.execute(f"{select} ORDER BY key DESC LIMIT ?3", bounds))
+        return map(store.CheckpointRow._make, self._connection.execute(f"{select} ORDER BY key DESC LIMIT ?3", bounds))
 
     def last_checkpoint_number(self, worktree: str) -> int:
         return self._value("SELECT max(number) FROM checkpoint WHERE worktree = ?", worktree) or 0
@@ -430,16 +430,6 @@ def run_row(row: tuple[Any, ...]) -> store.RunRow:
     """The row that `RUN` selects."""
     labels = decode_labels(row[9]) if row[9] != NO_LABELS else frozenset[str]()
     return store.RunRow._make((*row[:8], codec.expand(row[8]), labels, row[10]))
-
-
-def _checkpoint(row: tuple[Any, ...]) -> store.CheckpointRow:
-    found = store.CheckpointRow._make(row)
-    return found._replace(named=bool(found.named), pinned=bool(found.pinned))
-
-
-def _session(row: tuple[Any, ...]) -> store.SessionRow:
-    found = store.SessionRow._make(row)
-    return found._replace(is_open=bool(found.is_open), has_process=bool(found.has_process))
 
 
 def like_fragment(fragment: str) -> str:
