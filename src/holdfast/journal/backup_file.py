@@ -115,16 +115,11 @@ def _open_partial(path: Path) -> int:
         raise Busy(
             "Another backup is being written to this file", [("path", path_text(path))], ["give another name"]
         ) from None
-    if not _is_at(path, descriptor):  # another backup has just completed and renamed it
-        os.close(descriptor)
-        return _open_partial(path)
-    return descriptor
-
-
-def _is_at(path: Path, descriptor: int) -> bool:
     with contextlib.suppress(FileNotFoundError):
-        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
-    return False
+        if os.path.samestat(os.lstat(path), os.fstat(descriptor)):
+            return descriptor
+    os.close(descriptor)  # another backup has just completed and renamed it
+    return _open_partial(path)
 
 
 def _fill(file: IO[bytes], parts: list[Part], about: Contents, progress: Callable[[int], None]) -> dict[str, Hashed]:

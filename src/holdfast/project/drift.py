@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 
 from holdfast.core.errors import HoldfastError
-from holdfast.core.model import Bearings, Checkpoint, Restore, Run
+from holdfast.core.model import Bearings, Checkpoint, Run
 from holdfast.core.text import count, path_text, unescape_path
-from holdfast.journal.journal import Journal
 from holdfast.project.checkpoints.create import look, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.repository import Head
@@ -32,7 +31,10 @@ def find_drift(workspace: Workspace, run: Run, patience: float) -> Bearings:
         last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
         if last is None:  # there is nothing to compare with, and a first scan is slow
             return Bearings(known=False)
-        restored = _restored_since(journal, last)
+        # the restore for which the last checkpoint was made: the worktree is at its target, not at the checkpoint
+        ledger = journal.ledger_of(last.worktree)
+        ways = [*ledger.undoable[-1:], *ledger.redoable[-1:]] if ledger else []
+        restored = next((way for way in ways if way.before == last.id and way.code), None)
         target = journal.find_checkpoint(restored.target) if restored and not restored.paths else None
     believed = target.tree if target else last.tree
     known = {path for path, time in run.files.items() if time > last.time}
@@ -55,13 +57,6 @@ def find_drift(workspace: Workspace, run: Run, patience: float) -> Bearings:
             return Bearings([*moved, *_other_files(last, since, known)], uncommitted[:NAMED] + rest)
     except HoldfastError:  # another process is scanning, or git fails: the drift is unknown
         return Bearings(known=False)
-
-
-def _restored_since(journal: Journal, last: Checkpoint) -> Restore | None:
-    """Find the restore for which the last checkpoint was made: the worktree is at its target, not at the checkpoint."""
-    ledger = journal.ledger_of(last.worktree)
-    ways = [*ledger.undoable[-1:], *ledger.redoable[-1:]] if ledger else []
-    return next((way for way in ways if way.before == last.id and way.code), None)
 
 
 def _moved(shadow: Shadow, last: Checkpoint, head: Head) -> Iterator[str]:

@@ -167,7 +167,9 @@ def clear_leftovers(inbox: Path, now: float) -> int:
     cleared = 0
     for name in os.listdir(inbox):
         parsed = _parse_name(name[1:]) if name.startswith(".") else None
-        if parsed and _is_stale(inbox / name, parsed, now):
+        if parsed is None or now - _changed(inbox / name) < STALE:
+            continue
+        if parsed.boot != clock.boot()[:8] or not os.path.exists(f"/proc/{parsed.pid}"):
             files.remove(inbox / name)
             cleared += 1
     return cleared
@@ -226,12 +228,6 @@ def _changed(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _is_stale(path: Path, name: Name, now: float) -> bool:
-    if now - _changed(path) < STALE:
-        return False
-    return name.boot != clock.boot()[:8] or not os.path.exists(f"/proc/{name.pid}")
 
 
 def _call(name: str, fields: dict[str, str], body: bytes) -> Call:

@@ -67,7 +67,9 @@ def check(directory: Path, store: Path, root: Path, here: Path | None = None) ->
     # the git directory names no worktree, as one made by `git init --separate-git-dir`
     is_guess = not _is_sure(root, store) and locate.git_directory(f"{root}/.git") is not None
     is_elsewhere = is_guess and found.root != path_text(root)
-    if is_elsewhere and _is_lived_in(found, store):  # safeguard: git-without-worktree
+    other = os.fspath(found.project)
+    is_lived_in = is_elsewhere and locate.locate_store(other) == (other, os.fspath(store))
+    if is_lived_in and locate.worktree_name(other) == ".":  # safeguard: git-without-worktree
         way = f"work there: `cd {_quoted(found.root)}`"
         _refuse_astray("The store to which `.git` leads is another project's", ("project", found.root), way, root)
     if is_elsewhere or found.path != path_text(store):
@@ -109,12 +111,6 @@ def _is_sure(root: Path, store: Path) -> bool:
     """True if a worktree's git directory is inside it, or names it as its worktree."""
     git = f"{root}/.git"
     return os.fspath(store) == f"{git}/holdfast" or locate.git_directory(git, surely=True) is not None
-
-
-def _is_lived_in(claim: Claim, store: Path) -> bool:
-    """True if the recorded directory is still a main worktree with this store."""
-    root = os.fspath(claim.project)
-    return locate.locate_store(root) == (root, os.fspath(store)) and locate.worktree_name(root) == "."
 
 
 def refuse(store: Path) -> NoReturn:

@@ -225,16 +225,13 @@ class Workspace:
     @property
     def store(self) -> Store:
         if self._store is None:
-            self._store = self._open_store()
+            self.check_exists()
+            if self._held is None or not self._held.is_in_place():
+                self.check_ours()
+            if not self.inbox.exists():
+                files.make_private_directory(self.inbox)
+            self._store = open_store(str(self.here), self.settings.number("store.deadline"), self._held)
         return self._store
-
-    def _open_store(self) -> Store:
-        self.check_exists()
-        if self._held is None or not self._held.is_in_place():
-            self.check_ours()
-        if not self.inbox.exists():
-            files.make_private_directory(self.inbox)
-        return open_store(str(self.here), self.settings.number("store.deadline"), self._held)
 
     def check_exists(self) -> None:
         if not self.exists:
@@ -276,8 +273,8 @@ class Workspace:
         self.check_broad()
         if not self.place.parent.exists():
             raise Refused("The repository's directory does not exist", [("path", self.place.parent)], ["`git status`"])
-        calls = os.listdir(self.inbox) if self.inbox.is_dir() else []
-        if not adopt and (open_store(str(self.place)).exists() or calls):  # which we write only after the id
+        # we write a database and calls only after the id
+        if not adopt and (open_store(str(self.place)).exists() or (self.inbox.is_dir() and os.listdir(self.inbox))):
             known_projects.refuse(self.place)
         known_projects.check_worktree(self.root, self.place)
         if earlier := self.find_earlier_hint():

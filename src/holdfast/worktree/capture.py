@@ -301,15 +301,12 @@ class Shadow:
         scanner = self._scanner(memory, limits)
         own = self.repository.common / "info" / "attributes" if self.repository.common else None
         converted = find_converted(self.git, self.directory, [found.path for found in tracked], own)
-        scanner.note_tracked(tracked, staged, self._sizes(tracked), converted)
-        scanner.scan_all(self._candidates(memory, scanner), include)
-        return scanner.result()
-
-    def _sizes(self, tracked: list[Tracked]) -> dict[bytes, bytes]:
-        """Return the sizes of the index's blobs; missing ones are left out."""
         names = b"".join(found.id + b"\n" for found in tracked)
         answers = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer", input=names)
-        return dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
+        sizes = dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
+        scanner.note_tracked(tracked, staged, sizes, converted)
+        scanner.scan_all(self._candidates(memory, scanner), include)
+        return scanner.result()
 
     def _make_plain(self) -> list[Tracked]:
         """Normalise our copy: no split, no entries in conflict, no "assume unchanged" and "skip-worktree" bits.

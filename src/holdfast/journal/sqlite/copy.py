@@ -86,7 +86,13 @@ def count_rows(connection: apsw.Connection) -> dict[str, int]:
 
 def replace_database(path: Path, complete: Path, aside: Path) -> Path | None:
     """Replace our database by one that no process uses. Returns the new place of the old one."""
-    _make_one_file(complete)
+    with translated(complete), contextlib.closing(connect(complete)) as connection:
+        set_journal_mode("wal", connection, complete)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    with os_errors(complete), open(complete, "rb") as file:
+        os.fsync(file.fileno())
+    for name in ("-wal", "-shm"):  # it is one file now
+        remove(complete.with_name(complete.name + name))
     with os_errors(complete):
         os.rename(complete, replacement_path(path))
         sync_directory(path.parent)
@@ -113,14 +119,3 @@ def finish_replacing(path: Path, aside: Path) -> Path | None:
         sync_directory(path.parent)
     record_all(path)
     return place if place.exists() else None
-
-
-def _make_one_file(path: Path) -> None:
-    """Set WAL mode, and remove the log after its checkpoint."""
-    with translated(path), contextlib.closing(connect(path)) as connection:
-        set_journal_mode("wal", connection, path)
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    with os_errors(path), open(path, "rb") as file:
-        os.fsync(file.fileno())
-    for name in ("-wal", "-shm"):
-        remove(path.with_name(path.name + name))

@@ -164,7 +164,10 @@ class Builder:
             if not self._last(run):
                 self._left.execute(TAKE, (source, run, 2**62))
             elif not self._left.execute(DIVERGED, (source, run)).get:
-                self._left.execute(TAKE, (source, run, self._until(source, run, lengths.get(run))))
+                until = lengths.get(run, 2**62)  # the last event that it may fill in
+                if self._is_left[source]:  # a backup of an abandoned history
+                    until = self._left.execute(LAST_COMMON, (source, run)).get
+                self._left.execute(TAKE, (source, run, until))
         for run, length in lengths.items():
             if length > (last := self._last(run)) > 0:
                 self.lost.append(f"the events of {run} after {last}, up to {length}")
@@ -172,12 +175,6 @@ class Builder:
     def _last(self, run: str) -> int:
         """The highest number of a run's events that were chosen; 0 if there are none."""
         return int(self._left.execute("SELECT coalesce(max(seq), 0) FROM taken WHERE run = ?", (run,)).get)
-
-    def _until(self, source: int, run: str, length: int | None) -> int:
-        """The last event that a backup may fill in; for a backup of an abandoned history, the last common one."""
-        if self._is_left[source]:
-            return int(self._left.execute(LAST_COMMON, (source, run)).get)
-        return 2**62 if length is None else length
 
     def _in_order(self) -> Iterator[tuple[str, int, Place | None]]:
         """All events in order of commit; each missing number comes before the next one of its run."""

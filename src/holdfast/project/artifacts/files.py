@@ -56,9 +56,8 @@ def load(wanted: Wanted) -> Loaded:
         return Loaded(text, len(text.encode()), place.shown, notes=notes)
     latest = wanted.strategy == "latest_only"
     texts, size = _read(_newest_first(files) if latest else files, wanted.limit, notes, 1 if latest else None)
-    parts = [
-        f"--- {_join(place.shown, name)}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts
-    ]
+    above = "" if place.shown == "." else f"{place.shown}/"
+    parts = [f"--- {above}{name}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts]
     newest = safe_paths.changed(_newest_first(files)[0].full) if files else None
     return Loaded("\n".join(parts), size, place.shown, changed=newest, notes=notes)
 
@@ -135,10 +134,6 @@ def _summary(files: list[File]) -> str:
             date = "at an unknown time"
         total += f"newest: {_shown(file.name)}, {date}\n"
     return total
-
-
-def _join(directory: str, name: str) -> str:
-    return name if directory == "." else f"{directory}/{name}"
 
 
 def _shown(name: str) -> str:
