@@ -41,10 +41,6 @@ class Last(Struct):
     left: int = 0
 
 
-def measure_usage(workspace: Workspace) -> Room:
-    return usage_of(workspace.place, workspace.root)
-
-
 def cap_of(workspace: Workspace) -> int:
     return workspace.settings.whole("store.cap") * MEGABYTE
 
@@ -89,15 +85,15 @@ class Room(Struct):
         setattr(self, part, getattr(self, part) + size)
 
 
-def usage_of(place: Path, root: Path) -> Room:
-    """Measure a store, with its packs in the repository of a worktree, if there is one."""
-    room = Room()
+def measure_usage(workspace: Workspace) -> Room:
+    """Measure the store, with its packs in the repository of the worktree, if there is one."""
+    room, place = Room(), workspace.place
     for path, size in _sizes(place):
         top = path.relative_to(place).parts[0]
         is_replaced = top == "backups" and path.name.startswith("replaced-")
         room.add("aside" if is_replaced else PARTS.get(top.partition(".")[0], "rest"), size)
     mark = files.read(place / "git" / "keep", 64)
-    directory = locate.git_directory(str(root / ".git")) if mark else None
+    directory = locate.git_directory(str(workspace.root / ".git")) if mark else None
     packs = Path(locate.common_directory(directory), "objects", "pack") if directory else None
     for keep in packs.glob("pack-*.keep") if packs else ():  # ours and others
         if files.read(keep, 64) == mark:

@@ -156,12 +156,6 @@ class Workspace:
         return os.path.exists(f"{self.place}/id")
 
     @property
-    def is_broad(self) -> bool:
-        """True for the home directory and `/`, which are not a single project."""
-        home = self.environ.get("HOME") or os.path.expanduser("~")
-        return real_path(self.root) in (real_path(home), "/")
-
-    @property
     def is_off(self) -> bool:
         return self.environ.get("HOLDFAST") == "0" or os.path.exists(f"{self.place}/off")
 
@@ -253,14 +247,13 @@ class Workspace:
 
     def check_broad(self) -> None:
         """Refuse to create a store for the home directory or `/`, unless that was confirmed."""
-        if self.allows_broad or self.exists or not self.is_broad:
+        if self.allows_broad or self.exists:
             return
-        raise NotAProject(
-            f"{path_text(self.root)} is no project: every directory below it without a repository would share its "
-            "store, and checkpoints would include its files",
-            [],
-            ["`cd` to a project", "`holdfast init --yes` creates a store here anyway"],
-        )
+        home = self.environ.get("HOME") or os.path.expanduser("~")
+        if real_path(self.root) in (real_path(home), "/"):
+            why = f"{path_text(self.root)} is no project: every directory below it without a repository would share "
+            why += "its store, and checkpoints would include its files"
+            raise NotAProject(why, [], ["`cd` to a project", "`holdfast init --yes` creates a store here anyway"])
 
     def create(self, adopt: bool = False) -> bool:
         """Create the store, or complete a partial one; False if it exists.

@@ -112,14 +112,18 @@ def locate(wanted: Wanted) -> Place:
     if wanted.also is not None and not os.path.isabs(wanted.path):
         roots.append(wanted.also)
     for root in roots:
-        found = _resolve(root, wanted)
         try:
+            found = safe_paths.resolve(root, wanted.path)
             if not found.exists:
                 os.lstat(found.full)
+        except safe_paths.Outside:
+            _refuse(wanted.root, wanted.path)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             raise Unloadable(reason(error)) from error
+        except ValueError as error:  # a NUL, or a lone surrogate
+            raise Unloadable("is not a path") from error
         return Place(root, found.full, found.path, one_line(path_text(found.path)))
     also = f"exists neither in the project nor in {one_line(path_text(roots[-1]))}"
     raise Unloadable("does not exist" if len(roots) == 1 else also, missing=True)
@@ -139,16 +143,6 @@ def said(text: str | None) -> str:
 
 def too_large(size: int, limit: int) -> Unloadable:
     return Unloadable(f"is larger than {limit:,} bytes", size=size)
-
-
-def _resolve(root: Path, wanted: Wanted) -> safe_paths.Inside:
-    path = wanted.path or ""
-    try:
-        return safe_paths.resolve(root, path)
-    except safe_paths.Outside:
-        _refuse(wanted.root, path)
-    except ValueError as error:  # a NUL, or a lone surrogate
-        raise Unloadable("is not a path") from error
 
 
 def _refuse(root: Path, path: str) -> NoReturn:
