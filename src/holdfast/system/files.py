@@ -169,11 +169,15 @@ def signature(path: Path | str) -> tuple[int, int, int] | None:
 
 def sync_directory(path: Path) -> None:
     """Make renames, links and new files in this directory durable."""
-    sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    _sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
 
 
-def sync(path: Path | bytes | str, flags: int = REGULAR) -> None:
+def sync(path: bytes | str) -> None:
     """Sync an existing file: a restored one, or one that git wrote without syncing."""
+    _sync(path, REGULAR)
+
+
+def _sync(path: Path | bytes | str, flags: int) -> None:
     descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)  # safeguard: sync-directory
