@@ -19,7 +19,7 @@ from holdfast.core.model import Draft, Event
 from holdfast.journal import codec
 from holdfast.maintenance.background import run_pending
 from holdfast.maintenance.prune import enforce_quota
-from holdfast.project.quota import STAMP, Room, measure_usage, usage_of, warning_of
+from holdfast.project.quota import STAMP, Room, measure_usage, warning_of
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.sessions import stored_events
@@ -377,7 +377,7 @@ def test_status_and_doctor_warn_of_a_store_that_is_nearly_full(project: Workspac
 def test_everything_that_is_ours_is_counted(project: Workspace) -> None:
     put(project.root, {"noise": os.urandom(50_000)})
     take(project)
-    room = usage_of(project.place, project.root)
+    room = measure_usage(project)
     ours = [path for path in project.place.rglob("*") if path.is_file()]
     packs = list((project.root / ".git/objects/pack").iterdir())
     assert room.total == sum(path.stat().st_size for path in [*ours, *packs])

@@ -115,16 +115,11 @@ def _open_partial(path: Path) -> int:
         raise Busy(
             "Another backup is being written to this file", [("path", path_text(path))], ["give another name"]
         ) from None
-    if not _is_at(path, descriptor):  # another backup has just completed and renamed it
-        os.close(descriptor)
-        return _open_partial(path)
-    return descriptor
-
-
-def _is_at(path: Path, descriptor: int) -> bool:
     with contextlib.suppress(FileNotFoundError):
-        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
-    return False
+        if os.path.samestat(os.lstat(path), os.fstat(descriptor)):
+            return descriptor
+    os.close(descriptor)  # another backup has just completed and renamed it
+    return _open_partial(path)
 
 
 def _fill(file: IO[bytes], parts: list[Part], about: Contents, progress: Callable[[int], None]) -> dict[str, Hashed]:
@@ -171,8 +166,11 @@ def _resumable(file: IO[bytes], immutable: Mapping[str, Path]) -> tuple[dict[str
     end = 0
     while (written := _read_part(file, end)) is not None:
         name, part, after = written
-        if name not in immutable or name in found or _hash(immutable[name]) != part:
+        if name not in immutable or name in found:
             break
+        with open(immutable[name], "rb") as source:
+            if _take_out(source, None) != part:
+                break
         found[name], end = part, after
     return found, end
 
@@ -201,11 +199,6 @@ def _read_part(file: IO[bytes], start: int) -> tuple[str, Hashed, int] | None:
     if size is None or left:
         return None
     return name, Hashed(size, digest.hexdigest()), file.tell() - len(unpacking.unused_data)
-
-
-def _hash(path: Path) -> Hashed:
-    with open(path, "rb") as source:
-        return _take_out(source, None)
 
 
 def read_archive(path: Path, place: Callable[[str], Path | None]) -> Contents:

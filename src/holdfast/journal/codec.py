@@ -11,17 +11,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from holdfast.core.errors import Damaged
+from holdfast.core.errors import Damaged, HoldfastError
 from holdfast.core.fold import run as fold
 from holdfast.core.fold.run import record_of
 from holdfast.core.formats.json_limits import sparse
 from holdfast.core.ids import hexdigest
 from holdfast.core.model import Body, Checkpoint, Event, Run, Session
 from holdfast.journal.store import CheckpointRow, EventRow, RunRow, SessionRow
+from holdfast.system import files
 from holdfast.system.clock import from_micros, micros
 
 SHARED = 1024
@@ -79,14 +81,9 @@ def decode_run(state: bytes, id: str = "") -> Run:
 
 
 def row_of_session(session: Session) -> SessionRow:
+    opened, has_process = micros(session.opened), session.process is not None
     return SessionRow(
-        session.id,
-        session.run,
-        micros(session.opened),
-        session.is_open,
-        session.process is not None,
-        session.agent_session,
-        encode(session),
+        session.id, session.run, opened, session.is_open, has_process, session.agent_session, encode(session)
     )
 
 
@@ -112,6 +109,14 @@ def _decoded(decoder: msgspec.json.Decoder[T], data: bytes, what: str) -> T:
         raise Damaged(f"{what} cannot be read", [("error", error)], WAYS) from error
 
 
+def read_record(path: Path, kind: type[T], limit: int = files.READ_LIMIT) -> T | None:
+    """Read a small JSON file of the store or the user; None if it is missing or unreadable."""
+    try:
+        return msgspec.json.decode(files.read(path, limit) or b"", type=kind)
+    except (*UNREADABLE, HoldfastError):
+        return None
+
+
 # The body of an event
 
 
@@ -133,7 +138,6 @@ def unpack(data: bytes, fetch: Callable[[bytes], bytes | None]) -> Body:
 
 
 def blobs_in(data: bytes) -> set[bytes]:
-    """The hashes that a stored body refers to."""
     found: set[bytes] = set()
 
     def note(digest: bytes) -> bytes:
@@ -220,35 +224,24 @@ def _take_out(value: Any, blobs: dict[bytes, bytes]) -> Any:
         blobs[digest] = data
         return {"$blob": digest.hex()}
     if isinstance(value, dict):
-        return {_escape(key): _take_out(item, blobs) for key, item in value.items()}
+        return {"$" * key.startswith("$") + key: _take_out(item, blobs) for key, item in value.items()}
     if isinstance(value, list):
         return [_take_out(item, blobs) for item in value]
     return value
 
 
-def _escape(key: str) -> str:
-    return "$" + key if key.startswith("$") else key
-
-
 def _put_back(value: Any, fetch: Callable[[bytes], bytes | None]) -> Any:
     if isinstance(value, dict):
         if len(value) == 1 and isinstance(digest := value.get("$blob"), str):
-            return _fetch(bytes.fromhex(digest), fetch)
+            if (data := fetch(bytes.fromhex(digest))) is None:
+                raise Damaged("A stored value is missing", [("hash", digest)], WAYS)
+            return data.decode("utf-8", "replace")
         if len(value) == 1 and isinstance(size := value.get("$thin"), int):
             return f"[{size:,} bytes of tool output, thinned out]"
-        return {
-            key.removeprefix("$") if key.startswith("$") else key: _put_back(item, fetch) for key, item in value.items()
-        }
+        return {key.removeprefix("$"): _put_back(item, fetch) for key, item in value.items()}
     if isinstance(value, list):
         return [_put_back(item, fetch) for item in value]
     return value
-
-
-def _fetch(digest: bytes, fetch: Callable[[bytes], bytes | None]) -> str:
-    data = fetch(digest)
-    if data is None:
-        raise Damaged("A stored value is missing", [("hash", digest.hex())], WAYS)
-    return data.decode("utf-8", "replace")
 
 
 # Differences between two texts

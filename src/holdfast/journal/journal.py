@@ -31,19 +31,12 @@ LEDGER_PREFIX = "ledger-"  # of the id of a run that records the events of a wor
 
 
 class Journal:
-    def __init__(
-        self,
-        view: Reader,
-        clock: Clock,
-        clean: Callable[[Body], Body],
-        rules_of: RulesOf,
-        session: str | None = None,
-    ) -> None:
+    def __init__(self, view: Reader, clock: Clock, clean: Callable[[Body], Body], rules_of: RulesOf) -> None:
         self.view = view
         self.clock = clock
         self._clean = clean
         self._rules_of = rules_of
-        self.session = session
+        self.session: str | None = None
         self._runs: dict[str, Run] = {}
         self._sessions: dict[str, Session] = {}
         self._outdated: set[str] = set()  # runs that were stored by another version of the fold, as were their sessions
@@ -52,7 +45,6 @@ class Journal:
     # folding
 
     def rules_of(self, run: Run) -> Rules:
-        """The rules of the run's layout."""
         return self._rules_of(run.layout)
 
     def fold(self, run: str, until: int | None = None) -> Run:
@@ -60,7 +52,6 @@ class Journal:
         return fold.fold(run, self.events(run, until=until), rules_of=self._rules_of)
 
     def apply(self, run: Run, event: Event) -> None:
-        """Add one event to a state of its run."""
         fold.apply(run, event, self._rules_of)
 
     # reading
@@ -87,7 +78,8 @@ class Journal:
     def run_at(self, id: str, seq: int) -> Run:
         """The state of a run after its event `seq`, without events that were forgotten since."""
         forgotten = self.get_run(id).forgotten
-        start = self._nearest_snapshot(id, seq)
+        good = [found for found in self.view.snapshots(id, until=seq) if found.fold == fold.VERSION]
+        start = good[-1] if good else None
         later = list(self.events(id, after=start.seq if start else 0, until=seq))
         if start is None or forgotten or any(event.kind in fold.REFOLDED for event in later):
             return fold.fold(id, self.events(id, until=seq), forgotten, self._rules_of)
@@ -162,7 +154,6 @@ class Journal:
     # writing
 
     def start(self, id: str, draft: Draft) -> Run:
-        """Start a run with its first event."""
         run = Run(id=id, created=draft.time, updated=draft.time)
         self._runs[id] = run
         self._put_run(run)
@@ -213,7 +204,6 @@ class Journal:
         self._writer.point(worktree, run)
 
     def delete(self, run: str) -> None:
-        """Delete a run permanently."""
         self._runs.pop(run, None)
         self._sessions = {id: session for id, session in self._sessions.items() if session.run != run}
         self._conversations.clear()
@@ -244,13 +234,17 @@ class Journal:
 
     def _event_from(self, run: Run, draft: Draft) -> Event:
         time = draft.time or self.clock.now()
+        session = self.find_session(self.session) if self.session else None
+        # the current session, unless it has ended normally or belongs to another run
+        is_ours = session and session.run == run.id and (session.is_open or session.fenced)
+        own = session.id if session and is_ours else None
         return Event(
             run=run.id,
             seq=run.seq + 1,
             id=draft.id or ids.make_event(micros(time)),
             kind=draft.kind,
             time=time,
-            session=sound_text(draft.session or self._own_session(run) or "") or None,
+            session=sound_text(draft.session or own or "") or None,
             agent=self._name_without_secrets(sound_text(draft.agent or "")) or None,
             # safeguard: hide-stored-event
             body=self._without_secrets(draft.kind, cast(Body, sound(msgspec.to_builtins(draft.body)))),
@@ -265,33 +259,18 @@ class Journal:
         """Redact the name of an agent, which may be any text and is shown in lists and exports."""
         return str(self._clean({"agent": agent})["agent"])  # safeguard: hide-agent-name
 
-    def _own_session(self, run: Run) -> str | None:
-        """The id of the current session, unless it has ended normally or belongs to another run."""
-        session = self.find_session(self.session) if self.session else None
-        return session.id if session and session.run == run.id and (session.is_open or session.fenced) else None
-
     def _check_fence(self, run: Run, session_id: str | None) -> None:
         session = self.find_session(session_id) if session_id else None
         if session is None or session.run != run.id or not _is_fenced(session, run):
             return
-        raise Fenced(
-            "This session may no longer write to its run",
-            [("session", session.id), ("run", run.id), ("because", session.reason or "the run was taken over")],
-            [f"`holdfast join {run.id}` begins a new session on it"],
-        )
+        facts = [("session", session.id), ("run", run.id), ("because", session.reason or "the run was taken over")]
+        hints = [f"`holdfast join {run.id}` begins a new session on it"]
+        raise Fenced("This session may no longer write to its run", facts, hints)
 
     def _add(self, event: Event) -> bool:
         body, blobs = codec.pack(event.body)
-        row = EventRow(
-            event.run,
-            event.seq,
-            bytes.fromhex(event.id),
-            event.kind,
-            micros(event.time),
-            event.session,
-            event.agent,
-            body,
-        )
+        id, time = bytes.fromhex(event.id), micros(event.time)
+        row = EventRow(event.run, event.seq, id, event.kind, time, event.session, event.agent, body)
         if not self._writer.add_event(row, searchable(event)):
             return False
         like = None if event.kind in RAW else event.kind  # raw calls do not resemble each other
@@ -300,8 +279,11 @@ class Journal:
         return True
 
     def _fold(self, event: Event) -> None:
-        if event.kind in fold.REFOLDED:
-            self._refold(event)
+        if event.kind in fold.REFOLDED:  # it changes earlier events
+            if event.kind == fold.FORGOTTEN:
+                self._writer.forget_words(event.run, event.body.get("seq", 0))
+            self._runs[event.run] = self.fold(event.run)
+            self._sessions.update(self.fold_sessions(event.run))
         else:
             self.apply(self._runs[event.run], event)
             if event.session:
@@ -333,13 +315,6 @@ class Journal:
         if after is not None:
             self._writer.put_checkpoint(codec.row_of_checkpoint(after))
 
-    def _refold(self, event: Event) -> None:
-        """Fold the whole run, because the event changes earlier ones."""
-        if event.kind == fold.FORGOTTEN:
-            self._writer.forget_words(event.run, event.body.get("seq", 0))
-        self._runs[event.run] = self.fold(event.run)
-        self._sessions.update(self.fold_sessions(event.run))
-
     def fold_sessions(self, run: str) -> dict[str, Session]:
         """The sessions of a run, folded from its events."""
         forgotten = set(self.get_run(run).forgotten)
@@ -350,10 +325,6 @@ class Journal:
                 if after is not None:
                     sessions[event.session] = after
         return sessions
-
-    def _nearest_snapshot(self, id: str, seq: int) -> Snapshot | None:
-        good = [found for found in self.view.snapshots(id, until=seq) if found.fold == fold.VERSION]
-        return good[-1] if good else None
 
     def _put_run(self, run: Run) -> None:
         self._writer.put_run(codec.row_of_run(run, self.clock.now()))

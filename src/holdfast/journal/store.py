@@ -182,8 +182,6 @@ class Copied(NamedTuple):
 
 
 class Rebuilt(NamedTuple):
-    """The result of a rebuild."""
-
     events: int  # in the new store
     lost: list[str]  # descriptions of lost data
     sources: list[str]  # backups that provided events

@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import HoldfastError
-from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.codec import read_record
 from holdfast.system import files
 
 NAME = "context.json"
@@ -35,7 +34,6 @@ def keep(store: Path, conversation: str, gauge: Gauge) -> None:
 
 
 def forget(store: Path, conversations: Collection[str]) -> None:
-    """Remove these conversations."""
     known = _load(store)
     if kept := {name: gauge for name, gauge in known.items() if name not in conversations}:
         if len(kept) < len(known):
@@ -49,7 +47,4 @@ def find(store: Path, conversation: str) -> Gauge:
 
 
 def _load(store: Path) -> dict[str, Gauge]:
-    try:
-        return msgspec.json.decode(files.read(store / NAME, LIMIT) or b"{}", type=dict[str, Gauge])
-    except (*UNREADABLE, HoldfastError):
-        return {}
+    return read_record(store / NAME, dict[str, Gauge], LIMIT) or {}

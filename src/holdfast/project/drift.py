@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 
 from holdfast.core.errors import HoldfastError
-from holdfast.core.model import Bearings, Checkpoint, Restore, Run
+from holdfast.core.model import Bearings, Checkpoint, Run
 from holdfast.core.text import count, path_text, unescape_path
-from holdfast.journal.journal import Journal
 from holdfast.project.checkpoints.create import look, shadow_of
 from holdfast.project.workspace import Workspace
 from holdfast.system.git.repository import Head
@@ -32,38 +31,32 @@ def find_drift(workspace: Workspace, run: Run, patience: float) -> Bearings:
         last = next(journal.list_checkpoints(workspace.worktree, limit=1), None)
         if last is None:  # there is nothing to compare with, and a first scan is slow
             return Bearings(known=False)
-        restored = _restored_since(journal, last)
+        # the restore for which the last checkpoint was made: the worktree is at its target, not at the checkpoint
+        ledger = journal.ledger_of(last.worktree)
+        ways = [*ledger.undoable[-1:], *ledger.redoable[-1:]] if ledger else []
+        restored = next((way for way in ways if way.before == last.id and way.code), None)
         target = journal.find_checkpoint(restored.target) if restored and not restored.paths else None
     believed = target.tree if target else last.tree
     known = {path for path, time in run.files.items() if time > last.time}
     known |= {path_text(os.fsdecode(unescape_path(path))) for path in restored.paths} if restored else set()
-    known |= set(_faces(run, shown))
+    known |= set(shown)  # files in which a layout shows the run, which we and its system write
+    known |= {run.owned.path + suffix for suffix in ("", ".backup", ".lock")} if run.owned else set()
     try:
         with shadow_of(workspace, patience) as shadow:
-            head = shadow.head()
+            head = shadow.repository.head()
             now = look(workspace, shadow).tree
-            committed = _tree_of(shadow, head.commit)
+            data = shadow.reader.read(head.commit) if head.commit and COMMIT.fullmatch(head.commit) else None
+            first = data.partition(b"\n")[0] if data else b""
+            committed = first[5:].decode() if first.startswith(b"tree ") else None
             since = workspace.hide(_changed(shadow, believed, now))  # redacted, as names are in the journal
             moved = _moved(shadow, last, head._replace(branch=workspace.hide(head.branch)))  # safeguard: hide-branch
             # safeguard: hide-changed-files
             uncommitted = workspace.hide(_changed(shadow, committed, now)) if committed else []
-            return Bearings([*moved, *_other_files(last, since, known)], list(_named(uncommitted)))
+            more = len(uncommitted) - NAMED
+            rest = [f"and {more:,} more: `git status` names them"] if more > 0 else []
+            return Bearings([*moved, *_other_files(last, since, known)], uncommitted[:NAMED] + rest)
     except HoldfastError:  # another process is scanning, or git fails: the drift is unknown
         return Bearings(known=False)
-
-
-def _faces(run: Run, shown: tuple[str, ...]) -> Iterator[str]:
-    """Return the files in which a layout shows the run, which we and its system write."""
-    yield from shown
-    if run.owned:
-        yield from (run.owned.path, f"{run.owned.path}.backup", f"{run.owned.path}.lock")
-
-
-def _restored_since(journal: Journal, last: Checkpoint) -> Restore | None:
-    """Find the restore for which the last checkpoint was made: the worktree is at its target, not at the checkpoint."""
-    ledger = journal.ledger_of(last.worktree)
-    ways = [*ledger.undoable[-1:], *ledger.redoable[-1:]] if ledger else []
-    return next((way for way in ways if way.before == last.id and way.code), None)
 
 
 def _moved(shadow: Shadow, last: Checkpoint, head: Head) -> Iterator[str]:
@@ -76,14 +69,11 @@ def _moved(shadow: Shadow, last: Checkpoint, head: Head) -> Iterator[str]:
 
 
 def _other_files(last: Checkpoint, changes: list[str], known: set[str]) -> Iterator[str]:
-    paths = [path for path in (change.partition(" ")[2] for change in changes) if not _is_within(path, known)]
+    changed = (change.partition(" ")[2] for change in changes)
+    paths = [path for path in changed if not any(f"{path}/".startswith(f"{above}/") for above in known)]
     if paths:
         more = f" and {len(paths) - FEW:,} more" if len(paths) > FEW else ""
         yield f"{count(len(paths), 'file')} changed since the last checkpoint {last.id}: {', '.join(paths[:FEW])}{more}"
-
-
-def _is_within(path: str, known: set[str]) -> bool:
-    return path in known or any(path.startswith(f"{above}/") for above in known)
 
 
 def _branch(name: str | None) -> str:
@@ -104,12 +94,6 @@ def _distance(shadow: Shadow, then: str | None, now: str | None) -> str:
     return f"{words}: {', '.join(told)}" if told else words
 
 
-def _tree_of(shadow: Shadow, commit: str | None) -> str | None:
-    data = shadow.reader.read(commit) if commit and COMMIT.fullmatch(commit) else None
-    first = data.partition(b"\n")[0] if data else b""
-    return first[5:].decode() if first.startswith(b"tree ") else None
-
-
 def _changed(shadow: Shadow, then: str | None, now: str) -> list[str]:
     """Return `M path`, `A path` or `D path` for every file that differs, sorted."""
     empty = shadow.git.form.id_of("tree", b"")
@@ -118,9 +102,3 @@ def _changed(shadow: Shadow, then: str | None, now: str) -> list[str]:
         f"{'A' if change.then is None else 'D' if change.now is None else 'M'} {path_text(os.fsdecode(change.path))}"
         for change in sorted(found, key=lambda change: change.path)
     ]
-
-
-def _named(changes: list[str]) -> Iterator[str]:
-    yield from changes[:NAMED]
-    if len(changes) > NAMED:
-        yield f"and {len(changes) - NAMED:,} more: `git status` names them"

@@ -47,8 +47,6 @@ _validate = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 class Call(Struct):
-    """A recorded hook call."""
-
     name: str
     agent: str
     event: str
@@ -87,7 +85,10 @@ def waiting(inbox: Path) -> list[str]:
     boots = {name.boot for name in names}
     if len(boots) < 2:
         return [name.name for name in sorted(names)]
-    rank = _rank_boots(inbox, names)
+    # earlier boots by the mtime of their first file, since only the wall clock spans boots; this boot is last
+    first = {name.boot: name for name in sorted(names, reverse=True)}
+    rank = {boot: _changed(inbox / name.name) for boot, name in first.items()}
+    rank[clock.boot()[:8] or "0"] = float("inf")
     return [name.name for name in sorted(names, key=lambda name: (rank[name.boot], *name))]
 
 
@@ -119,21 +120,21 @@ def _is_unread(path: Path) -> bool:
     try:
         files.read(path, READ_LIMIT)
     except Trouble as error:
-        if is_of_one_file(error):
-            return True
-        raise
+        if not is_of_one_file(error):
+            raise
+        return True
     except Refused:  # not a call: the next ingestion quarantines it
         pass
     return False
 
 
 def decode(name: str, data: bytes) -> Call:
-    """Parse a file of the inbox."""
     head, separator, _ = data[:HEADER_LIMIT].partition(b"\0\0")
     fields = head.split(b"\0")
     if not separator or fields[0] != MAGIC:
         raise NotACall("it does not begin like a recorded call")
-    return _call(name, _fields(fields[1:]), data[len(head) + 2 :])
+    pairs = (part.decode("utf-8", "surrogateescape").partition("=") for part in fields[1:])
+    return _call(name, {key: value for key, _, value in pairs}, data[len(head) + 2 :])
 
 
 def set_aside(inbox: Path, name: str) -> None:
@@ -166,7 +167,9 @@ def clear_leftovers(inbox: Path, now: float) -> int:
     cleared = 0
     for name in os.listdir(inbox):
         parsed = _parse_name(name[1:]) if name.startswith(".") else None
-        if parsed and _is_stale(inbox / name, parsed, now):
+        if parsed is None or now - _changed(inbox / name) < STALE:
+            continue
+        if parsed.boot != clock.boot()[:8] or not os.path.exists(f"/proc/{parsed.pid}"):
             files.remove(inbox / name)
             cleared += 1
     return cleared
@@ -217,16 +220,7 @@ def _parse_name(name: str) -> Name | None:
 
 
 def is_call_name(name: str) -> bool:
-    """True if a call could have this name."""
     return "/" not in name and _parse_name(name) is not None
-
-
-def _rank_boots(inbox: Path, names: list[Name]) -> dict[str, float]:
-    """Rank earlier boots by the mtime of their first file, since only the wall clock spans boots; this boot is last."""
-    first = {name.boot: name for name in sorted(names, reverse=True)}
-    rank = {boot: _changed(inbox / name.name) for boot, name in first.items()}
-    rank[clock.boot()[:8] or "0"] = float("inf")
-    return rank
 
 
 def _changed(path: Path) -> float:
@@ -234,17 +228,6 @@ def _changed(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _is_stale(path: Path, name: Name, now: float) -> bool:
-    if now - _changed(path) < STALE:
-        return False
-    return name.boot != clock.boot()[:8] or not os.path.exists(f"/proc/{name.pid}")
-
-
-def _fields(parts: list[bytes]) -> dict[str, str]:
-    pairs = (part.decode("utf-8", "surrogateescape").partition("=") for part in parts)
-    return {key: value for key, _, value in pairs}
 
 
 def _call(name: str, fields: dict[str, str], body: bytes) -> Call:
@@ -281,41 +264,27 @@ def parse(data: bytes) -> Any:
 
     A lone surrogate, which some clients write, is replaced instead of refused.
     """
-    if is_dense(data):
-        return _unread(data)
-    value = _parse(data)
+    try:
+        if is_dense(data):
+            _validate(data)
+            return data.decode("utf-8", "replace")
+        value = _parse(data)
+    except UNREADABLE as error:
+        raise NotACall(f"it is not JSON: {type(error).__name__}") from error
     if data.count(b"{") + data.count(b"[") > DEPTH and _is_deeper(value, DEPTH):
         return data.decode("utf-8", "replace")
     return value
 
 
-def _unread(data: bytes) -> str:
-    try:
-        _validate(data)
-    except UNREADABLE as error:
-        raise _not_json(error) from error
-    return data.decode("utf-8", "replace")
-
-
 def _parse(data: bytes) -> Any:
-    try:
+    with contextlib.suppress(*UNREADABLE):
         return _decode(data)
-    except UNREADABLE:
-        pass
-    return _parse_patiently(data)
-
-
-def _parse_patiently(data: bytes) -> Any:
     import json  # slower, and more tolerant than the decoder above
 
     try:
         return sound(json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_number))
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise _not_json(error) from error
-
-
-def _not_json(error: Exception) -> NotACall:
-    return NotACall(f"it is not JSON: {type(error).__name__}")
+    except MemoryError as error:
+        raise ValueError("it is too large") from error
 
 
 def _is_deeper(value: Any, depth: int) -> bool:

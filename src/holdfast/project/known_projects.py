@@ -17,7 +17,7 @@ from msgspec import Struct
 from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.text import path_text
-from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.codec import read_record
 from holdfast.system import files, locate
 
 
@@ -60,19 +60,23 @@ def claim(directory: Path, id: str, store: Path, root: Path, here: Path | None =
 def check(directory: Path, store: Path, root: Path, here: Path | None = None) -> None:
     """Refuse a store that is not in the list. A moved store is the same directory, and its record is updated."""
     id = store_id(here or store)
-    found = _load(directory / ids.file_name(id))
+    found = read_record(directory / ids.file_name(id), Claim)
     if found is None or not _is_same(found, store, here):  # safeguard: copied-store
         refuse(store)
     check_worktree(root, store)  # safeguard: worktree-elsewhere
-    is_guess = _is_guess(root, store)
+    # the git directory names no worktree, as one made by `git init --separate-git-dir`
+    is_guess = not _is_sure(root, store) and locate.git_directory(f"{root}/.git") is not None
     is_elsewhere = is_guess and found.root != path_text(root)
-    if is_elsewhere and _is_lived_in(found, store):  # safeguard: git-without-worktree
+    other = os.fspath(found.project)
+    is_lived_in = is_elsewhere and locate.locate_store(other) == (other, os.fspath(store))
+    if is_lived_in and locate.worktree_name(other) == ".":  # safeguard: git-without-worktree
         way = f"work there: `cd {_quoted(found.root)}`"
         _refuse_astray("The store to which `.git` leads is another project's", ("project", found.root), way, root)
     if is_elsewhere or found.path != path_text(store):
         claim(directory, id, store, root, here)
-    if is_guess:
-        _name_root(here or store, root)
+    line = os.fsencode(root) + b"\n"  # for hooks, which do not read the user's list
+    if is_guess and line.count(b"\n") == 1 and files.read((here or store) / "root", 64 * 1024) != line:
+        files.write((here or store) / "root", line)
 
 
 def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
@@ -80,7 +84,7 @@ def find_earlier(directory: Path, store: Path, root: Path) -> Path | None:
     place = root / ".holdfast"
     if store == place or not os.path.lexists(place / "id"):
         return None
-    found = _load(directory / ids.file_name(store_id(place)))
+    found = read_record(directory / ids.file_name(store_id(place)), Claim)
     return place if found is not None and _is_same(found, place) else None
 
 
@@ -109,24 +113,6 @@ def _is_sure(root: Path, store: Path) -> bool:
     return os.fspath(store) == f"{git}/holdfast" or locate.git_directory(git, surely=True) is not None
 
 
-def _is_guess(root: Path, store: Path) -> bool:
-    """True if the git directory names no worktree, as one made by `git init --separate-git-dir`."""
-    return not _is_sure(root, store) and locate.git_directory(f"{root}/.git") is not None
-
-
-def _is_lived_in(claim: Claim, store: Path) -> bool:
-    """True if the recorded directory is still a main worktree with this store."""
-    root = os.fspath(claim.project)
-    return locate.locate_store(root) == (root, os.fspath(store)) and locate.worktree_name(root) == "."
-
-
-def _name_root(store: Path, root: Path) -> None:
-    """Write the worktree's path into the store, for hooks, which do not read the user's list."""
-    line = os.fsencode(root) + b"\n"
-    if line.count(b"\n") == 1 and files.read(store / "root", 64 * 1024) != line:
-        files.write(store / "root", line)
-
-
 def refuse(store: Path) -> NoReturn:
     place = _quoted(path_text(store))
     raise Refused(
@@ -142,7 +128,8 @@ def refuse(store: Path) -> NoReturn:
 def known(directory: Path) -> list[Claim]:
     """Return one record for each path at which we ever created a store, preferring the store that is there now."""
     listed = sorted(os.listdir(directory)) if directory.is_dir() else []
-    claims = [claim for name in listed if not name.startswith(".") and (claim := _load(directory / name))]
+    names = (name for name in listed if not name.startswith("."))
+    claims = [claim for name in names if (claim := read_record(directory / name, Claim))]
     return list({claim.path: claim for claim in sorted(claims, key=_is_there)}.values())
 
 
@@ -174,10 +161,3 @@ def _is_same(claim: Claim, store: Path, here: Path | None = None) -> bool:
 def store_id(store: Path) -> str:
     data = files.read(store / "id", 256) or b""
     return data.decode("utf-8", "replace").strip()
-
-
-def _load(path: Path) -> Claim | None:
-    try:
-        return msgspec.json.decode(files.read(path) or b"", type=Claim)
-    except (*UNREADABLE, Refused):
-        return None

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import HoldfastError
+from holdfast.journal.codec import read_record
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, locate
 
@@ -41,11 +41,6 @@ class Last(Struct):
     left: int = 0
 
 
-def measure_usage(workspace: Workspace) -> Room:
-    """Measure the disk usage of the store."""
-    return usage_of(workspace.place, workspace.root)
-
-
 def cap_of(workspace: Workspace) -> int:
     return workspace.settings.whole("store.cap") * MEGABYTE
 
@@ -66,10 +61,7 @@ def has_outgrown(workspace: Workspace, total: int) -> bool:
 
 
 def last_tidied(workspace: Workspace) -> Last:
-    try:
-        return msgspec.json.decode(files.read(workspace.here / STAMP, 4096) or b"{}", type=Last)
-    except (msgspec.MsgspecError, UnicodeDecodeError, HoldfastError):  # it only saves work
-        return Last()
+    return read_record(workspace.here / STAMP, Last, 4096) or Last()
 
 
 def note_tidied(workspace: Workspace, last: Last) -> None:
@@ -93,13 +85,17 @@ class Room(Struct):
         setattr(self, part, getattr(self, part) + size)
 
 
-def usage_of(place: Path, root: Path) -> Room:
-    """Measure a store, with its packs in the repository of a worktree, if there is one."""
-    room = Room()
+def measure_usage(workspace: Workspace) -> Room:
+    """Measure the store, with its packs in the repository of the worktree, if there is one."""
+    room, place = Room(), workspace.place
     for path, size in _sizes(place):
-        room.add(_part(path.relative_to(place)), size)
+        top = path.relative_to(place).parts[0]
+        is_replaced = top == "backups" and path.name.startswith("replaced-")
+        room.add("aside" if is_replaced else PARTS.get(top.partition(".")[0], "rest"), size)
     mark = files.read(place / "git" / "keep", 64)
-    for keep in _kept(root) if mark else ():
+    directory = locate.git_directory(str(workspace.root / ".git")) if mark else None
+    packs = Path(locate.common_directory(directory), "objects", "pack") if directory else None
+    for keep in packs.glob("pack-*.keep") if packs else ():  # ours and others
         if files.read(keep, 64) == mark:
             room.add("checkpoints", sum(_size(keep.with_suffix(suffix)) for suffix in PACK))
     return room
@@ -108,18 +104,6 @@ def usage_of(place: Path, root: Path) -> Room:
 def bytes_of(path: Path) -> int:
     """Return the size of a file, or of a directory with its content."""
     return sum(size for _, size in _sizes(path)) if path.is_dir() and not path.is_symlink() else _size(path)
-
-
-def _part(path: Path) -> str:
-    is_replaced = path.parts[0] == "backups" and path.name.startswith("replaced-")
-    return "aside" if is_replaced else PARTS.get(path.parts[0].partition(".")[0], "rest")
-
-
-def _kept(root: Path) -> Iterator[Path]:
-    """Return the `.keep` files of packs in the repository, ours and others."""
-    directory = locate.git_directory(str(root / ".git"))
-    if directory:
-        yield from Path(locate.common_directory(directory), "objects", "pack").glob("pack-*.keep")
 
 
 def _sizes(directory: Path) -> Iterator[tuple[Path, int]]:

@@ -38,7 +38,9 @@ def open_process_session(
 
     With the pid of this process, the workspace works in it from then on.
     """
-    known = _identified(pid) if pid is not None else None
+    known = process.identify(pid) if pid is not None else None
+    if pid is not None and known is None:
+        raise NotFound(f"No process {pid} is running", [], ["`ps` lists them"])
     environment = Environment(process.here().host, sys.platform, os.getcwd())
     session = open_session(journal, run, Draft(fold.OPENED, agent=agent), environment, process=known, epoch=epoch)
     if pid == os.getpid():
@@ -181,13 +183,6 @@ def mark_silent_dead(workspace: Workspace, journal: Journal, run: Run) -> None:
             mark_dead(journal, session, f"{process.judge(session.process).evidence}, and is silent", Cause.TIMEOUT)
 
 
-def _identified(pid: int) -> Process:
-    found = process.identify(pid)
-    if found is None:
-        raise NotFound(f"No process {pid} is running", [], ["`ps` lists them"])
-    return found
-
-
 def find_dead(sessions: list[Session]) -> Iterator[tuple[Session, str]]:
     for session in sessions:
         if session.process is not None:
@@ -267,16 +262,13 @@ def _move(workspace: Workspace, journal: Journal, own: Session, run: Run) -> Non
 
 def _rest(journal: Journal, left: Run | None, run: Run, why: str) -> None:
     """Pause a run that is left for another one, unless a process works on it."""
-    if left and left.id != run.id and _comes_to_rest(journal, left, run) and not live_sessions(journal, left.id):
+    if left is None or left.id == run.id or left.owned or left.status not in (Status.CREATED, Status.ACTIVE):
+        return
+    rules = journal.rules_of(left)
+    is_followed = rules.is_single and rules is journal.rules_of(run)  # by another of its kind: it keeps its status
+    if not is_followed and not live_sessions(journal, left.id):
         with contextlib.suppress(Refused):  # some layouts cannot pause a run that has not begun
             settle(journal, left, Move.PAUSE, why)
-
-
-def _comes_to_rest(journal: Journal, left: Run, run: Run) -> bool:
-    """True if a run that is left is paused: one followed by another of its kind keeps its status."""
-    rules = journal.rules_of(left)
-    is_followed = rules.is_single and rules is journal.rules_of(run)
-    return left.status in (Status.CREATED, Status.ACTIVE) and not left.owned and not is_followed
 
 
 def settle(journal: Journal, run: Run, move: Move, reason: str | None = None, more: Iterable[Draft] = ()) -> bool:
@@ -308,28 +300,22 @@ def find_leftovers(workspace: Workspace, journal: Journal, run: Run) -> list[Lef
     They are identified by the environment variables that an agent passes to its tools.
     """
     died = [session for session in journal.list_sessions(run.id, limit=SESSIONS) if session.how in BY_SIGNAL]
-    if not any(session.process and _is_of_here(session) for session in died):
+    processes = [session.process for session in died]
+    here = process.here()  # on another machine, or in another boot, nothing of it can be running
+    if not any(known and (known.boot, known.namespace) == (here.boot, here.namespace) for known in processes):
         return []
     family = {os.getpid(), *process.ancestors()}
-    variables = {session.agent: _variables(workspace, session.agent) for session in died}
+    variables_of = workspace.clients.variables_of if workspace.clients else lambda agent: (None, None)
+    variables = {session.agent: variables_of(session.agent) for session in died}  # see `Clients`
     wanted = {name for names in variables.values() for name in names if name}
     found = [
         Leftover(running.pid, one_line(workspace.hide(running.command), WIDTH), owner.id)
         for running in process.running_with(OURS, *sorted(wanted))
-        if running.pid not in family and not _is_errand(running) and (owner := _owner(running, died, variables))
+        if running.pid not in family
+        and not any(running.words[place : place + 3] == ERRANDS for place in range(len(running.words)))
+        and (owner := _owner(running, died, variables))
     ]
     return sorted(found, key=lambda left: left.pid)[:SHOWN]
-
-
-def _is_of_here(session: Session) -> bool:
-    """True if its process ran on this machine in this boot; otherwise nothing of it can be running."""
-    place, known = process.here(), session.process
-    return known is not None and (known.boot, known.namespace) == (place.boot, place.namespace)
-
-
-def _variables(workspace: Workspace, agent: str | None) -> Variables:
-    """Return the variables in which an agent passes its conversation and its process id to its tools."""
-    return workspace.clients.variables_of(agent) if workspace.clients else (None, None)
 
 
 def _owner(running: Running, died: list[Session], variables: dict[str | None, Variables]) -> Session | None:
@@ -341,7 +327,3 @@ def _owner(running: Running, died: list[Session], variables: dict[str | None, Va
         if told.get(OURS) == session.id or is_tool:
             return session
     return None
-
-
-def _is_errand(running: Running) -> bool:
-    return any(running.words[place : place + 3] == ERRANDS for place in range(len(running.words)))

@@ -258,11 +258,9 @@ def _unfit(setting: Setting, value: Any, origin: str) -> WrongUsage:
     if setting.choices:
         kind = "one of " + ", ".join(setting.choices)
     bounds = "" if isinstance(setting.default, str) else f" from {setting.least:,.12g} to {setting.most:,.12g}"
-    return WrongUsage(
-        f"The setting {setting.key} takes {kind}{bounds}",
-        [("in", origin), ("value", _shown(value))],
-        [f"`holdfast config set {setting.key} {setting.default}` restores the default"],
-    )
+    facts = [("in", origin), ("value", _shown(value))]
+    hints = [f"`holdfast config set {setting.key} {setting.default}` restores the default"]
+    return WrongUsage(f"The setting {setting.key} takes {kind}{bounds}", facts, hints)
 
 
 def _shown(value: Any) -> str:

@@ -26,7 +26,7 @@ from msgspec import Struct
 from holdfast.core import ids
 from holdfast.core.errors import HoldfastError, Refused
 from holdfast.core.text import one_line, path_text, sound_text
-from holdfast.journal.codec import UNREADABLE
+from holdfast.journal.codec import read_record
 from holdfast.project import settings
 from holdfast.project.workspace import Workspace
 from holdfast.system import files, safe_paths
@@ -93,7 +93,6 @@ class Verdict(Struct):
 
 
 def grants_of(workspace: Workspace) -> Grants:
-    """Return the user's grants; none if they are inside this repository."""
     common = workspace.place.parent
     borders = [workspace.root, common, *([common.parent] if common.name == ".git" else [])]
     return Grants(settings.own_directory() / "trust", borders)
@@ -161,14 +160,11 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
             seen = {*literal, *(file.path for file in found.files)}
             # safeguard: unseen-file
             other = [name for name in named if name not in seen]
-            return Verdict([], _unseen(other[0])) if other else Verdict(filled)
+            why = f"it would use {one_line(other[0], 80)}, which you have not seen" if other else ""
+            return Verdict([] if other else filled, why)
         if not is_inside(workspace, file.path):
             hint = f"`holdfast trust {shlex.quote(path_text(file.path))}` shows it and asks"
     return Verdict([], "a command of a project runs only if you trust it", hint)
-
-
-def _unseen(path: str) -> str:
-    return f"it would use {one_line(path, 80)}, which you have not seen"
 
 
 def is_inside(workspace: Workspace, path: Path) -> bool:
@@ -229,7 +225,9 @@ class Grants:
 
     def put(self, grant: Grant) -> None:
         if not self._is_safe():
-            self._refuse()
+            facts = [("directory", path_text(self.directory))]
+            hints = ["set HOME to your own home directory"]
+            raise Refused("Trust cannot be stored inside the project that asks for it", facts, hints)
         files.make_private_directory(self.directory.parent)
         files.make_private_directory(self.directory)
         files.write(self._place(grant.root, grant.path), msgspec.json.encode(grant), files.PRIVATE_FILE)
@@ -246,26 +244,19 @@ class Grants:
         return self.directory / digest([root.encode(), path.encode()])
 
     def _load(self, path: Path) -> Grant | None:
-        with contextlib.suppress(OSError, HoldfastError, *UNREADABLE):
+        with contextlib.suppress(OSError, HoldfastError):
             status = os.lstat(path)
             files.check_private(self.directory)
             # safeguard: grant-mode
             is_ours = status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
             if is_ours and self._is_safe():  # safeguard: grant-place
-                return msgspec.json.decode(files.read(path, FILE_LIMIT) or b"", type=Grant)
+                return read_record(path, Grant, FILE_LIMIT)
         return None
 
     def _is_safe(self) -> bool:
         """True unless the directory is inside a repository, by a link or by a variable."""
         real = real_path(self.directory)
         return not any(real == border or real.startswith(border.rstrip(os.sep) + os.sep) for border in self._borders)
-
-    def _refuse(self) -> None:
-        raise Refused(
-            "Trust cannot be stored inside the project that asks for it",
-            [("directory", path_text(self.directory))],
-            ["set HOME to your own home directory"],
-        )
 
 
 def digest(parts: Iterable[bytes]) -> str:

@@ -156,12 +156,6 @@ class Workspace:
         return os.path.exists(f"{self.place}/id")
 
     @property
-    def is_broad(self) -> bool:
-        """True for the home directory and `/`, which are not a single project."""
-        home = self.environ.get("HOME") or os.path.expanduser("~")
-        return real_path(self.root) in (real_path(home), "/")
-
-    @property
     def is_off(self) -> bool:
         return self.environ.get("HOLDFAST") == "0" or os.path.exists(f"{self.place}/off")
 
@@ -225,16 +219,13 @@ class Workspace:
     @property
     def store(self) -> Store:
         if self._store is None:
-            self._store = self._open_store()
+            self.check_exists()
+            if self._held is None or not self._held.is_in_place():
+                self.check_ours()
+            if not self.inbox.exists():
+                files.make_private_directory(self.inbox)
+            self._store = open_store(str(self.here), self.settings.number("store.deadline"), self._held)
         return self._store
-
-    def _open_store(self) -> Store:
-        self.check_exists()
-        if self._held is None or not self._held.is_in_place():
-            self.check_ours()
-        if not self.inbox.exists():
-            files.make_private_directory(self.inbox)
-        return open_store(str(self.here), self.settings.number("store.deadline"), self._held)
 
     def check_exists(self) -> None:
         if not self.exists:
@@ -256,14 +247,13 @@ class Workspace:
 
     def check_broad(self) -> None:
         """Refuse to create a store for the home directory or `/`, unless that was confirmed."""
-        if self.allows_broad or self.exists or not self.is_broad:
+        if self.allows_broad or self.exists:
             return
-        raise NotAProject(
-            f"{path_text(self.root)} is no project: every directory below it without a repository would share its "
-            "store, and checkpoints would include its files",
-            [],
-            ["`cd` to a project", "`holdfast init --yes` creates a store here anyway"],
-        )
+        home = self.environ.get("HOME") or os.path.expanduser("~")
+        if real_path(self.root) in (real_path(home), "/"):
+            why = f"{path_text(self.root)} is no project: every directory below it without a repository would share "
+            why += "its store, and checkpoints would include its files"
+            raise NotAProject(why, [], ["`cd` to a project", "`holdfast init --yes` creates a store here anyway"])
 
     def create(self, adopt: bool = False) -> bool:
         """Create the store, or complete a partial one; False if it exists.
@@ -276,7 +266,8 @@ class Workspace:
         self.check_broad()
         if not self.place.parent.exists():
             raise Refused("The repository's directory does not exist", [("path", self.place.parent)], ["`git status`"])
-        if not adopt and self._holds_something():
+        # we write a database and calls only after the id
+        if not adopt and (open_store(str(self.place)).exists() or (self.inbox.is_dir() and os.listdir(self.inbox))):
             known_projects.refuse(self.place)
         known_projects.check_worktree(self.root, self.place)
         if earlier := self.find_earlier_hint():
@@ -299,11 +290,6 @@ class Workspace:
         id = ids.make("store")  # a new one for a copy too, or it would replace the claim of its original
         known_projects.claim(self._claims, id, self.place, self.root, here)
         files.write(here / "id", f"{id}\n".encode())
-
-    def _holds_something(self) -> bool:
-        """True if a directory without an id has a database or calls, which we write only after the id."""
-        inbox = os.listdir(self.inbox) if self.inbox.is_dir() else []
-        return open_store(str(self.place)).exists() or bool(inbox)
 
     def reset_troubles(self) -> None:
         """Allocate the trouble file, so that hooks can report failures on a full disk."""

@@ -34,14 +34,11 @@ def os_errors(path: Path | str | None = None) -> Iterator[None]:
     except safe_paths.Outside as error:
         raise Refused("A link leads out of the project", [("path", path)], ["remove the link"]) from error
     except OSError as error:
-        if path is not None and _names_too_little(error.filename, path):
+        told = error.filename
+        # a missing name, that of a held directory, or one relative to it says too little
+        if path is not None and (str(told).startswith(safe_paths.HELD) or told in (None, os.path.basename(path))):
             error.filename = str(path)
         raise from_os_error(error) from error
-
-
-def _names_too_little(told: object, path: Path | str) -> bool:
-    """Return True if the failed name is missing, a held directory's, or relative to one."""
-    return told is None or str(told).startswith(safe_paths.HELD) or told == os.path.basename(path)
 
 
 def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = None) -> None:
@@ -49,11 +46,7 @@ def write(path: Path, data: bytes, mode: int | None = None, root: Path | None = 
 
     Here and below: with a root, no link leads out of it, not even one created concurrently.
     """
-    with (
-        os_errors(path),
-        safe_paths.held(path, root) as place,
-        temporary(place, data, mode_of(place, mode)) as made,
-    ):
+    with os_errors(path), safe_paths.held(path, root) as place, temporary(place, data, mode_of(place, mode)) as made:
         os.rename(made, place)
         sync_directory(place.parent)  # safeguard: sync-written-name
 
@@ -73,13 +66,7 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
     temporary = path.with_name(f"tmp_holdfast_{os.urandom(6).hex()}")  # git's housekeeping deletes such names
     with os_errors(path):
         try:
-            with open(_create(temporary), "wb", buffering=0) as file:
-                write_all(file.fileno(), data)
-                os.fchmod(file.fileno(), mode)
-                if date is not None:
-                    os.utime(file.fileno(), (date, date))
-                if synced:
-                    os.fsync(file.fileno())  # safeguard: sync-put-file
+            write_new(temporary, data, mode, synced=synced, date=date)
             yield
             os.rename(temporary, path)
         except BaseException:
@@ -91,21 +78,35 @@ def staged(path: Path, data: bytes, mode: int, *, synced: bool = True, date: flo
 def temporary(path: Path, data: bytes, mode: int) -> Iterator[Path]:
     """Yield a synced temporary file next to `path` with this data; deleted at the end if not renamed."""
     made = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
-    descriptor = _create(made)
     try:
-        with open(descriptor, "r+b", buffering=0) as file:
-            write_all(file.fileno(), data)
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())  # safeguard: sync-written-file
-            if os.pread(file.fileno(), len(data) + 1, 0) != data:
-                raise OSError(errno.EIO, "what was written does not read back", str(made))
+        write_new(made, data, mode, is_checked=True)
         yield made
     finally:
         made.unlink(missing_ok=True)
 
 
-def _create(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+def write_new(
+    path: Path | bytes,
+    data: bytes,
+    mode: int,
+    *,
+    synced: bool = True,
+    date: float | None = None,
+    is_checked: bool = False,
+) -> None:
+    """Write a file that does not exist yet; with `is_checked` it is read back."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    try:
+        write_all(descriptor, data)
+        os.fchmod(descriptor, mode)
+        if date is not None:
+            os.utime(descriptor, (date, date))
+        if synced:
+            os.fsync(descriptor)  # safeguard: sync-written-file, sync-put-file, sync-restored-file
+        if is_checked and os.pread(descriptor, len(data) + 1, 0) != data:
+            raise OSError(errno.EIO, "what was written does not read back", os.fsdecode(path))
+    finally:
+        os.close(descriptor)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -135,7 +136,11 @@ def read(path: Path, limit: int = READ_LIMIT, root: Path | None = None) -> bytes
         try:
             if (size := os.fstat(descriptor).st_size) > limit:
                 raise Refused("This file is too large to read", [("path", path), ("bytes", size)])
-            return _read_all(descriptor, limit)
+            chunks = []
+            while limit > 0 and (chunk := os.read(descriptor, min(limit, 1 << 20))):
+                chunks.append(chunk)
+                limit -= len(chunk)
+            return b"".join(chunks)
         finally:
             os.close(descriptor)
 
@@ -153,15 +158,7 @@ def _open_regular(place: Path, path: Path) -> int:
     return descriptor
 
 
-def _read_all(descriptor: int, limit: int) -> bytes:
-    chunks = []
-    while limit > 0 and (chunk := os.read(descriptor, min(limit, 1 << 20))):
-        chunks.append(chunk)
-        limit -= len(chunk)
-    return b"".join(chunks)
-
-
-def signature(path: Path) -> tuple[int, int, int] | None:
+def signature(path: Path | str) -> tuple[int, int, int] | None:
     """Return a value that changes when the file is replaced; None if there is none."""
     try:
         status = os.stat(path)
@@ -173,6 +170,11 @@ def signature(path: Path) -> tuple[int, int, int] | None:
 def sync_directory(path: Path) -> None:
     """Make renames, links and new files in this directory durable."""
     _sync(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+
+
+def sync(path: bytes | str) -> None:
+    """Sync an existing file: a restored one, or one that git wrote without syncing."""
+    _sync(path, REGULAR)
 
 
 def _sync(path: Path | bytes | str, flags: int) -> None:
@@ -281,11 +283,9 @@ def _wait_for(descriptor: int, path: Path, end: float, what: str) -> None:
         except BlockingIOError:
             if time.monotonic() >= end:
                 holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-                raise Busy(
-                    f"Another process is writing to {what} and does not finish",
-                    [("process", holder or "unknown"), ("lock", path)],
-                    ["run the command again", f"look at it with `ps -p {holder or 'PID'}`"],
-                ) from None
+                facts = [("process", holder or "unknown"), ("lock", path)]
+                hints = ["run the command again", f"look at it with `ps -p {holder or 'PID'}`"]
+                raise Busy(f"Another process is writing to {what} and does not finish", facts, hints) from None
             time.sleep(pause)
             pause = min(pause * 1.5, 0.01)
 
@@ -311,11 +311,6 @@ def listed(directory: Path) -> list[Path]:
         return [directory / name for name in sorted(os.listdir(directory))]
     except OSError:
         return []
-
-
-def sync(path: bytes | str) -> None:
-    """Sync an existing file: a restored one, or one that git wrote without syncing."""
-    _sync(path, REGULAR)
 
 
 def sync_file_system(directory: bytes | str) -> None:
@@ -364,7 +359,7 @@ class Held:
         # safeguard: pinned-store
         self.here = Path(f"{safe_paths.HELD}{self._descriptor}") if os.path.isdir(safe_paths.HELD) else path
         KNOWN_AS[str(self.here)] = known(str(path))
-        self._note()
+        self._status = os.fstat(self._descriptor)
         try:
             if check is not None:
                 check(self.here)
@@ -375,7 +370,7 @@ class Held:
     def is_in_place(self) -> bool:
         """Return True if the path still leads to this directory."""
         try:
-            return self._identity == _identity(os.lstat(self._name))
+            return os.path.samestat(self._status, os.lstat(self._name))
         except OSError:
             return False
 
@@ -384,7 +379,7 @@ class Held:
         found = Held(self.path, self._check)
         try:
             os.dup2(found._descriptor, self._descriptor, inheritable=False)
-            self._note()
+            self._status = found._status
         finally:
             found.close()
 
@@ -393,9 +388,6 @@ class Held:
             KNOWN_AS.pop(str(self.here), None)
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def _note(self) -> None:
-        self._identity = _identity(os.fstat(self._descriptor))
 
     def __del__(self) -> None:
         if hasattr(self, "_descriptor"):
@@ -416,7 +408,3 @@ def open_private(path: Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino

@@ -6,6 +6,7 @@ Linux the start time is read from /proc: libraries convert it to the wall clock,
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import signal
@@ -18,6 +19,7 @@ from msgspec import structs
 
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Process
+from holdfast.core.text import sound_text
 from holdfast.system import clock, locate
 from holdfast.system.boot import namespaces
 
@@ -42,7 +44,12 @@ class Judgement(NamedTuple):
 @functools.cache
 def here() -> Process:
     """Return the machine, boot and namespace we run in, as an identity without pid."""
-    boot = clock.boot() if sys.platform == "linux" else _boot_time()
+    if sys.platform == "linux":
+        boot = clock.boot()
+    else:
+        import psutil
+
+        boot = f"{psutil.boot_time():.0f}"
     machine = locate.first_line("/etc/machine-id")
     return Process(0, "", boot, namespaces().decode(), machine, os.uname().nodename)
 
@@ -94,34 +101,14 @@ def ancestors() -> Iterator[int]:
 
 def running_with(*names: str) -> Iterator[Running]:
     """Yield living processes that have one of these variables, as far as their environment is readable."""
-    if sys.platform != "linux":
-        yield from _running_with_psutil(names)
-        return
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        try:
-            environ = Path(f"/proc/{name}/environ").read_bytes()
-            variables = _chosen(dict(pair.partition("=")[::2] for pair in _split(environ)), names)
-            if variables and identify(int(name)):
-                yield Running(int(name), tuple(_split(Path(f"/proc/{name}/cmdline").read_bytes())), variables)
-        except OSError:  # it has ended meanwhile, or belongs to another user
-            continue
+    import psutil  # slow to import, and needed only after a session was killed
 
-
-def _split(data: bytes) -> list[str]:
-    return data.rstrip(b"\0").decode("utf-8", "replace").split("\0")
-
-
-def _chosen(environ: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    return {name: environ[name] for name in names if name in environ}
-
-
-def _running_with_psutil(names: Sequence[str]) -> Iterator[Running]:
-    import psutil
-
-    for found in psutil.process_iter(["pid", "cmdline", "environ", "status"]):
-        variables = _chosen(found.info["environ"] or {}, names)
-        if variables and found.info["status"] != psutil.STATUS_ZOMBIE:
-            yield Running(found.info["pid"], tuple(found.info["cmdline"] or ()), variables)
+    for found in psutil.process_iter(["pid", "environ"]):
+        environ = found.info["environ"] or {}  # None: it has ended meanwhile, or belongs to another user
+        variables = {name: environ[name] for name in names if name in environ}
+        with contextlib.suppress(psutil.Error):
+            if variables and found.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
+                yield Running(found.pid, tuple(map(sound_text, found.cmdline())), variables)
 
 
 def _parent(pid: int) -> int:
@@ -189,25 +176,15 @@ def parse_stat(text: str) -> tuple[str, str] | None:
 
 def _look(pid: int) -> tuple[str, str] | None:
     if sys.platform != "linux":
-        return _look_with_psutil(pid)
+        import psutil
+
+        try:
+            process = psutil.Process(pid)
+            state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "S"
+            return state, f"{process.create_time():.2f}"
+        except psutil.Error:
+            return None
     try:
         return parse_stat(Path(f"/proc/{pid}/stat").read_text("utf-8", "replace"))
     except (FileNotFoundError, ProcessLookupError):
         return None
-
-
-def _look_with_psutil(pid: int) -> tuple[str, str] | None:
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        state = "Z" if process.status() == psutil.STATUS_ZOMBIE else "S"
-        return state, f"{process.create_time():.2f}"
-    except psutil.Error:
-        return None
-
-
-def _boot_time() -> str:
-    import psutil
-
-    return f"{psutil.boot_time():.0f}"

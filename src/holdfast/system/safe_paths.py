@@ -35,7 +35,10 @@ def resolve(root: Path, path: str) -> Inside:
     """Resolve a path, with all links followed."""
     if "\0" in path:
         raise Outside("is not a file of the project")
-    found = _plain(root, path) or _followed(root, path)
+    found = _plain(root, path)
+    if found is None:
+        full = real_path(os.path.join(root, path))
+        found = Inside(full, os.path.relpath(full, real_path(root)), False)
     parts = found.path.split(os.sep)
     # safeguard: path-outside, path-forbidden
     if parts[0] == os.pardir or any(part.lower() in FORBIDDEN for part in parts):
@@ -59,11 +62,6 @@ def _plain(root: Path, path: str) -> Inside | None:
 @functools.lru_cache(maxsize=8)
 def _real(root: str) -> str:
     return real_path(root)
-
-
-def _followed(root: Path, path: str) -> Inside:
-    full = real_path(os.path.join(root, path))
-    return Inside(full, os.path.relpath(full, real_path(root)), False)
 
 
 def real_path(path: AnyStr | os.PathLike[AnyStr]) -> AnyStr:
@@ -125,7 +123,7 @@ class Way:
 
     def to(self, directory: bytes) -> int:
         """Return a descriptor of a directory, valid until the next call. OSError if a link is on the way."""
-        if self._held is None or self._held[0] != directory or not _has_name(self._held[1]):
+        if self._held is None or self._held[0] != directory or os.fstat(self._held[1]).st_nlink == 0:  # it was removed
             self._let_go()
             self._held = directory, walk(self._top, directory.split(b"/") if directory else ())
         return self._held[1]
@@ -134,11 +132,6 @@ class Way:
         if self._held is not None:
             os.close(self._held[1])
             self._held = None
-
-
-def _has_name(descriptor: int) -> bool:
-    """Return True if a held directory was not removed."""
-    return os.fstat(descriptor).st_nlink > 0
 
 
 def open_directory(path: Path, flags: int = PASSING) -> int:

@@ -40,11 +40,15 @@ def replace_shared(
     """
     with files.os_errors(path), safe_paths.held(path, root) as place:
         _settle_all(place, STALE)
-        mode = files.mode_of(place, None, new)
-        with files.temporary(place, data, mode) as temporary:
-            if expected is None:
-                return _create(temporary, place)
-            return _replace(temporary, place, expected, data)
+        with files.temporary(place, data, files.mode_of(place, None, new)) as temporary:
+            if expected is not None:
+                return _replace(temporary, place, expected, data)
+            try:
+                os.link(temporary, place)
+            except FileExistsError:
+                return files.read(place) or b""
+            files.sync_directory(place.parent)  # safeguard: sync-linked-file
+            return None
 
 
 def remove_shared(path: Path, expected: bytes, root: Path | None = None) -> bytes | None:
@@ -90,24 +94,20 @@ def _replace(temporary: Path, path: Path, expected: bytes, data: bytes) -> bytes
     left = path.with_name(f".{path.name}.{_mark(expected)}{_mark(data)}{os.urandom(4).hex()}")
     os.rename(temporary, left)
     try:
-        found = _exchanged(left, path, data, expected)
+        _exchange(left, path)
+        try:
+            found = files.read(left) or b""
+        except Refused:  # replaced by something that is no file
+            _exchange(left, path)
+            raise
+        if found != expected:
+            found = _give_back(left, path, data, found)
     except BaseException:
         _clear(left, (_mark(expected), _mark(data)))
         raise
     left.unlink(missing_ok=True)
     files.sync_directory(path.parent)  # safeguard: sync-exchanged-file
     return None if found == expected else found
-
-
-def _exchanged(left: Path, path: Path, data: bytes, expected: bytes) -> bytes:
-    """Exchange the files and return the previous content; an unexpected version is put back."""
-    _exchange(left, path)
-    try:
-        found = files.read(left) or b""
-    except Refused:  # replaced by something that is no file
-        _exchange(left, path)
-        raise
-    return found if found == expected else _give_back(left, path, data, found)
 
 
 def _give_back(left: Path, path: Path, ours: bytes, theirs: bytes) -> bytes:
@@ -118,15 +118,6 @@ def _give_back(left: Path, path: Path, ours: bytes, theirs: bytes) -> bytes:
         if out == ours:
             return theirs
         ours, theirs = theirs, out
-
-
-def _create(temporary: Path, path: Path) -> bytes | None:
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return files.read(path) or b""
-    files.sync_directory(path.parent)  # safeguard: sync-linked-file
-    return None
 
 
 # After a kill
@@ -181,17 +172,12 @@ def _exchange(one: Path, other: Path) -> None:
     """Exchange two names atomically, so that no reader ever finds neither."""
     code = _exchange_call()(os.fsencode(one), os.fsencode(other))
     if code in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-        _exchange_by_renames(one, other)
+        aside = one.with_name(one.name + ".old")  # the new file is in place at every moment, the old one is kept
+        os.link(other, aside)
+        os.rename(one, other)
+        os.rename(aside, one)
     elif code:
         raise OSError(code, os.strerror(code), str(other))
-
-
-def _exchange_by_renames(one: Path, other: Path) -> None:
-    """Exchange by renames: the new file is in place at every moment, the old one is kept."""
-    aside = one.with_name(one.name + ".old")
-    os.link(other, aside)
-    os.rename(one, other)
-    os.rename(aside, one)
 
 
 @functools.cache
@@ -291,7 +277,10 @@ def _take(made: Path, lock: Path, who: str, patience: float) -> None:
             return
         except FileExistsError:
             if time.monotonic() > end:
-                raise _held(lock, who) from None
+                import shlex  # slow to import
+
+                hints = ["run the command again", f"`rm {shlex.quote(path_text(lock))}`, if no git is at work here"]
+                raise Busy(who, [("lock", lock)], hints) from None
             time.sleep(0.01)
 
 
@@ -301,14 +290,4 @@ def _give_second_name(made: Path, lock: Path) -> None:
     except OSError as error:
         if error.errno not in NO_SECOND_NAMES:
             raise
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, MODE)
-        with open(descriptor, "wb", buffering=0) as file:
-            files.write_all(file.fileno(), made.read_bytes())
-            os.fsync(file.fileno())
-
-
-def _held(lock: Path, who: str) -> Busy:
-    import shlex  # slow to import
-
-    hints = ["run the command again", f"`rm {shlex.quote(path_text(lock))}`, if no git is at work here"]
-    return Busy(who, [("lock", lock)], hints)
+        files.write_new(lock, made.read_bytes(), MODE)

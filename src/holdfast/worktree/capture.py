@@ -13,7 +13,7 @@ import functools
 import os
 import time
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,7 +23,7 @@ from holdfast.core.errors import HoldfastError, Refused, Trouble
 from holdfast.core.text import path_text
 from holdfast.system import files
 from holdfast.system.git.command import Git, Reader, zsplit
-from holdfast.system.git.repository import TREE, Head, Known, Repository
+from holdfast.system.git.repository import TREE, Known, Repository
 from holdfast.worktree import prefetch
 from holdfast.worktree.metadata import Seen, TreeMetadata, find_borders, is_within, zjoin
 from holdfast.worktree.packs.object_store import ObjectStore
@@ -72,10 +72,13 @@ class Shadow:
     @contextlib.contextmanager
     def locked(self, patience: float) -> Iterator[Shadow]:
         """Hold the worktree's lock, prepared for an operation."""
-        for directory in (self.directory.parent, self.directory):
-            files.make_private_directory(directory)
+        self.make_directory()
         with files.lock(self.directory / "lock", patience), self:
             yield self
+
+    def make_directory(self) -> None:
+        for directory in (self.directory.parent, self.directory):
+            files.make_private_directory(directory)
 
     def __enter__(self) -> Shadow:
         self.prepare()
@@ -112,7 +115,15 @@ class Shadow:
             self._fold_in(memory)
         memory.index = files.signature(self.git.index)
         data = msgspec.msgpack.encode(memory)
-        _scribble(f"{self.directory}/memory", zlib.crc32(data).to_bytes(4, "big") + data)
+        data = zlib.crc32(data).to_bytes(4, "big") + data
+        # overwritten in place: a kill leaves it damaged, which its checksum reveals
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(f"{self.directory}/memory", flags, files.PRIVATE_FILE)
+        try:
+            files.write_all(descriptor, data)
+            os.ftruncate(descriptor, len(data))
+        finally:
+            os.close(descriptor)
 
     def _fold_in(self, memory: Memory) -> None:
         """Update the private index with the remembered changes, so that git need not report them each time.
@@ -126,7 +137,12 @@ class Shadow:
         self.git.run("update-index", "-z", "--add", "--remove", "--info-only", "--stdin", input=paths)
         raw = self.git.run("diff-index", "--cached", "-z", "--no-renames", "--ignore-submodules=all", memory.tree)
         young = time.time_ns() - 2 * SECOND
-        kept = {path: seen for path, seen in memory.seen.items() if path in left_out or is_young(seen, young)}
+        # a change so recent that git, which compares whole seconds, may miss a chmod
+        kept = {
+            path: seen
+            for path, seen in memory.seen.items()
+            if path in left_out or (seen is not None and (seen.look is None or seen.look[2] > young))
+        }
         for path in zsplit(raw)[1::2]:
             entry = self.reader.find(memory.tree, path)
             kept[path] = Seen(entry.mode, entry.id, None) if entry and not entry.is_tree else None
@@ -140,9 +156,6 @@ class Shadow:
         for name in ("memory", "index"):
             files.remove(self.directory / name)
 
-    def head(self) -> Head:
-        return self.repository.head()
-
     def stands(self, path: bytes) -> bool:
         """Check whether anything is at a path of the worktree."""
         return os.path.lexists(os.path.join(os.fsencode(self.root), path))
@@ -152,8 +165,7 @@ class Shadow:
         self.object_store.refuse_links()  # safeguard: linked-place-of-checkpoints
         self.reader.pending.clear()
         self.known.refresh()
-        for directory in (self.directory.parent, self.directory):
-            files.make_private_directory(directory)
+        self.make_directory()
         for name in ("index.lock", "theirs.lock"):  # we hold the worktree's lock, so a killed process left them
             (self.directory / name).unlink(missing_ok=True)
         self.git.prepare()
@@ -225,8 +237,12 @@ class Shadow:
         recorded = self.staging.recorded()
         found = self._forced_since(memory, recorded) if recorded else None
         memory.user_index, memory.forced_in = now, recorded
-        memory.forced = self._all_forced() if found is None else found
-        return memory.forced
+        if found is None:
+            with self.staging.copied() as copy:
+                arguments = ("ls-files", "-c", "-i", "-z", "--exclude-standard")
+                found = zsplit(self.git.run(*arguments, index=copy)) if copy is not None else []
+        memory.forced = found
+        return found
 
     def _forced_since(self, memory: Memory, recorded: str) -> list[bytes] | None:
         """Update that list from the difference of the index to the earlier one; None if it is unknown or too large."""
@@ -239,14 +255,12 @@ class Shadow:
             return None
         return [*(path for path in memory.forced if path not in found.gone), *ignored]
 
-    def _all_forced(self) -> list[bytes]:
-        with self.staging.copied() as copy:
-            arguments = ("ls-files", "-c", "-i", "-z", "--exclude-standard")
-            return zsplit(self.git.run(*arguments, index=copy)) if copy is not None else []
-
     def _find_excludes(self, memory: Memory) -> None:
         """Join the user's global ignore file with the repository's `info/exclude`, which takes precedence."""
-        lists = [_read_own(self._excludes_of_user(memory))]
+        lists: list[bytes | None] = []
+        own = self._excludes_of_user(memory)
+        with contextlib.suppress(HoldfastError):  # it may be a link or unreadable, as for git
+            lists.append(files.read(Path(os.path.realpath(own))))
         if self.repository.common:
             lists.append(files.read(self.repository.common / "info" / "exclude"))
         joined = b"".join(data.removeprefix(codecs.BOM_UTF8) + b"\n" for data in lists if data)
@@ -287,15 +301,12 @@ class Shadow:
         scanner = self._scanner(memory, limits)
         own = self.repository.common / "info" / "attributes" if self.repository.common else None
         converted = find_converted(self.git, self.directory, [found.path for found in tracked], own)
-        scanner.note_tracked(tracked, staged, self._sizes(tracked), converted)
-        scanner.scan_all(self._candidates(memory, scanner), include)
-        return scanner.result()
-
-    def _sizes(self, tracked: list[Tracked]) -> dict[bytes, bytes]:
-        """Return the sizes of the index's blobs; missing ones are left out."""
         names = b"".join(found.id + b"\n" for found in tracked)
         answers = self.git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", "--buffer", input=names)
-        return dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
+        sizes = dict(line.split(b" ") for line in answers.splitlines() if not line.endswith(b"missing"))
+        scanner.note_tracked(tracked, staged, sizes, converted)
+        scanner.scan_all(self._candidates(memory, scanner), include)
+        return scanner.result()
 
     def _make_plain(self) -> list[Tracked]:
         """Normalise our copy: no split, no entries in conflict, no "assume unchanged" and "skip-worktree" bits.
@@ -304,42 +315,16 @@ class Shadow:
         """
         self.git.run("update-index", "--no-split-index", "--index-version", "4")
         tracked = [parse_tracked(line) for line in zsplit(self.git.run("ls-files", "-v", "-s", "-z"))]
-        gone = {found.path for found in tracked if self._is_foreign(found)}
-        self._update("--force-remove", gone)
+        # those that a scan must find anew: conflicts, submodules, excluded paths, sparse files
+        gone = {found.path for found in tracked if found.stage != b"0" or found.mode == b"160000"}
+        gone |= {found.path for found in tracked if is_within(found.path, self.borders)}
+        gone |= {found.path for found in tracked if found.is_skipped and not self.stands(found.path)}
         left = [found for found in tracked if found.path not in gone]
-        self._update("--no-assume-unchanged", [found.path for found in left if found.tag.islower()])
-        self._update("--no-skip-worktree", [found.path for found in left if found.is_skipped])
+        for how, paths in (
+            ("--force-remove", gone),
+            ("--no-assume-unchanged", {found.path for found in left if found.tag.islower()}),
+            ("--no-skip-worktree", {found.path for found in left if found.is_skipped}),
+        ):
+            if paths:
+                self.git.run("update-index", "-z", how, "--stdin", input=zjoin(paths))
         return left
-
-    def _is_foreign(self, found: Tracked) -> bool:
-        """Check for entries that a scan must find anew: conflicts, submodules, excluded paths, sparse files."""
-        if found.stage != b"0" or found.is_module or is_within(found.path, self.borders):
-            return True
-        return found.is_skipped and not self.stands(found.path)
-
-    def _update(self, how: str, paths: Collection[bytes]) -> None:
-        if paths:
-            self.git.run("update-index", "-z", how, "--stdin", input=zjoin(paths))
-
-
-def is_young(seen: Seen | None, young: int) -> bool:
-    """Check for a change so recent that git, which compares whole seconds, may miss a chmod."""
-    return seen is not None and (seen.look is None or seen.look[2] > young)
-
-
-def _read_own(path: str | Path) -> bytes | None:
-    """Read a file of the user, which may be a link or unreadable, as for git."""
-    try:
-        return files.read(Path(os.path.realpath(path)))
-    except HoldfastError:
-        return None
-
-
-def _scribble(path: str, data: bytes) -> None:
-    """Overwrite a cache in place. A kill leaves it damaged, which its checksum reveals."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, files.PRIVATE_FILE)
-    try:
-        files.write_all(descriptor, data)
-        os.ftruncate(descriptor, len(data))
-    finally:
-        os.close(descriptor)

@@ -90,8 +90,10 @@ class TreeMetadata(Struct):
     @classmethod
     def decode(cls, data: bytes) -> TreeMetadata:
         found = cls({}, [], {}, {})
-        for line in _lines(data):
-            kind, _, rest = line.partition(b" ")
+        at = 0
+        while (end := data.find(b"\0", at)) >= 0:  # a list of a million short lines would take many times their size
+            kind, _, rest = data[at:end].partition(b" ")
+            at = end + 1
             value, _, path = rest.partition(b" ")
             if kind == b"mode":
                 found.modes[path] = int(value, 8) & 0o7777
@@ -102,14 +104,6 @@ class TreeMetadata(Struct):
             elif kind == b"skipped":
                 found.skipped[path] = int(value)
         return found
-
-
-def _lines(data: bytes) -> Iterator[bytes]:
-    """Yield NUL-terminated lines. A list of a million short ones would take many times their size."""
-    at = 0
-    while (end := data.find(b"\0", at)) >= 0:
-        yield data[at:end]
-        at = end + 1
 
 
 # File states

@@ -58,10 +58,6 @@ class Tracked(NamedTuple):
         """Check for the skip-worktree bit, which a sparse checkout sets on files that it leaves out."""
         return self.tag in b"Ss"
 
-    @property
-    def is_module(self) -> bool:
-        return self.mode == b"160000"
-
 
 def parse_tracked(line: bytes) -> Tracked:
     entry, _, path = line.partition(b"\t")

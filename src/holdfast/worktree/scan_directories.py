@@ -84,7 +84,10 @@ class DirectoryScan:
         `known` returns the files of a directory that need not be reported.
         """
         self.watch, self.empty, self.links = watch, set(empty), set(links)
-        self._check_rules()
+        if any(path not in watch.rules for path in self._lists):
+            raise FullScanNeeded
+        if any(look is None or self._look(path) != look for path, look in watch.rules.items()):
+            raise FullScanNeeded
         asked: list[bytes] = []
         for path, look in list(watch.directories.items()):
             was_repository = path in self.links  # its git directory may be elsewhere, and vanish unnoticed
@@ -154,7 +157,10 @@ class DirectoryScan:
             with os.scandir(directory) as entries:
                 found = {os.fsencode(entry.name): entry for entry in entries}
             names = {name: entry.is_dir(follow_symlinks=False) for name, entry in found.items()}
-            odd = {_below(path, name) for name, entry in found.items() if not names[name] and _is_odd(entry)}
+            kinds = (
+                (name, entry.is_file(follow_symlinks=False) or entry.is_symlink()) for name, entry in found.items()
+            )
+            odd = {_below(path, name) for name, is_plain in kinds if not (names[name] or is_plain)}
             return names, odd, _find_repository(directory) if b".git" in names else None
         finally:
             os.close(directory)
@@ -167,18 +173,8 @@ class DirectoryScan:
             below
             for name, is_directory in names.items()
             if (below := _below(path, name))
-            and not (self._is_known_directory(below) if is_directory else name in files)
+            and not (below in self.watch.directories or below in self.watch.ignored if is_directory else name in files)
         ]
-
-    def _is_known_directory(self, path: bytes) -> bool:
-        return path in self.watch.directories or path in self.watch.ignored
-
-    def _check_rules(self) -> None:
-        if any(path not in self.watch.rules for path in self._lists):
-            raise FullScanNeeded
-        for path, look in self.watch.rules.items():
-            if look is None or self._look(path) != look:
-                raise FullScanNeeded
 
     def _untracked(self, paths: list[bytes]) -> list[bytes]:
         # safeguard: closed-nested-repository
@@ -226,15 +222,17 @@ def _below(path: bytes, name: bytes) -> bytes:
     return path + b"/" + name if path else name
 
 
-def _is_odd(entry: os.DirEntry[str]) -> bool:
-    return not (entry.is_file(follow_symlinks=False) or entry.is_symlink())
-
-
 def _find_repository(directory: int) -> Inner | None:
     """Detect a repository as git does: by a HEAD in `.git`, or where a `.git` file points to."""
     try:
         is_file = stat.S_ISREG(os.stat(".git", dir_fd=directory).st_mode)
-        return _judge(_led_to(directory) + b"/HEAD" if is_file else b".git/HEAD", directory)
+        place = b".git"
+        if is_file:  # it names the target, relative to its directory
+            said = _beginning(b".git", directory)
+            if not said.startswith(LEADING):
+                return None
+            place = said.removeprefix(LEADING).rstrip(b"\r\n")
+        return _judge(place + b"/HEAD", directory)
     except PermissionError:
         return Inner.DOUBTFUL
     except (OSError, ValueError):
@@ -249,14 +247,6 @@ def _judge(head: bytes, directory: int) -> Inner | None:
     if not stat.S_ISREG(mode):
         return None if stat.S_ISDIR(mode) else Inner.DOUBTFUL
     return Inner.SURE if HEAD.match(_beginning(head, directory)) else None
-
-
-def _led_to(directory: int) -> bytes:
-    """Return the target of a `.git` file, relative to its directory."""
-    said = _beginning(b".git", directory)
-    if not said.startswith(LEADING):
-        raise ValueError("not a .git file")
-    return said.removeprefix(LEADING).rstrip(b"\r\n")
 
 
 def _beginning(path: bytes, directory: int) -> bytes:

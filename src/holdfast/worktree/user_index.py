@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,19 +75,14 @@ class Staging:
                 self.relied |= found.ids  # safeguard: sync-committed-objects
                 memory.staged, self.is_damaged = recorded, False
             else:
-                memory.staged = self._written(before, reader.pending)
+                with self.copied() as copy:
+                    conflicts = (stage for stage, _ in self._entries() if stage != b"0")
+                    if copy is not None and not (IN_CONFLICT.search(self.entries) and any(conflicts)):
+                        memory.staged, objects = self.tree_of(copy, before)
+                        reader.pending.update(objects)
             if memory.user_index == now:
                 memory.forced_in = memory.staged
         return memory.staged
-
-    def _written(self, before: str | None, pending: dict[str, tuple[str, bytes]]) -> str | None:
-        """Return the tree of a copy of the index, written by git."""
-        with self.copied() as copy:
-            if copy is None or self._has_conflict():
-                return None
-            tree, objects = self.tree_of(copy, before)
-            pending.update(objects)
-            return tree
 
     def recorded(self) -> str | None:
         """Return the tree that git recorded in the index, as a commit does; None if something was staged since."""
@@ -153,7 +148,10 @@ class Staging:
         """
         with scratch(self.directory) as place:
             tree = self.git.run("write-tree", "--missing-ok", index=index, scratch=place).decode().strip()
-            made = dict(loose_objects(place))
+            made: dict[str, tuple[str, bytes]] = {}
+            for path in place.glob("??/*"):
+                head, _, data = zlib.decompress(path.read_bytes()).partition(b"\0")
+                made[path.parent.name + path.name] = head.split(b" ")[0].decode(), data
             self.relied |= self._named(before, tree, place).difference(made)  # safeguard: sync-staged-objects
             return tree, made
 
@@ -192,8 +190,10 @@ class Staging:
             raise Refused("The repository's index is a link", [("path", directory / "index")], ["remove the link"])
         import shutil  # slow to load, and an unchanged index is not copied
 
-        if bring_shared(directory, self.git):
-            self._drop_shared()
+        if bring_shared(directory, self.git) and self._common is not None:
+            theirs = {path.name for name in ("", "worktrees/*/") for path in self._common.glob(name + SHARED)}
+            for copy in [path for path in self.git.directory.glob(SHARED) if path.name not in theirs]:
+                copy.unlink(missing_ok=True)  # no worktree has this shared part any more
         try:
             shutil.copy2(directory / "index", target)
         except FileNotFoundError:
@@ -210,21 +210,11 @@ class Staging:
         self.entries = self.git.run("ls-files", "-s", "-z", index=index)
         return not MAY_LEAD_OUT.search(self.entries) or not any(LEADS_OUT.search(path) for _, path in self._entries())
 
-    def _has_conflict(self) -> bool:
-        return bool(IN_CONFLICT.search(self.entries)) and any(stage != b"0" for stage, _ in self._entries())
-
     def _entries(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield the stage and path of each entry. For nearly every index, a regex over all of them is enough."""
         for entry in zsplit(self.entries):
             if found := STAGED.fullmatch(entry):
                 yield found[1], found[2]
-
-    def _drop_shared(self) -> None:
-        """Remove copies of shared parts that no worktree has any more."""
-        if self._common is not None:
-            theirs = {path.name for name in ("", "worktrees/*/") for path in self._common.glob(name + SHARED)}
-            for copy in [path for path in self.git.directory.glob(SHARED) if path.name not in theirs]:
-                copy.unlink(missing_ok=True)
 
 
 def bring_shared(theirs: Path, git: Git) -> bool:
@@ -328,9 +318,3 @@ def scratch(directory: Path) -> Iterator[Path]:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
-
-
-def loose_objects(directory: Path) -> Iterable[tuple[str, tuple[str, bytes]]]:
-    for path in directory.glob("??/*"):
-        head, _, data = zlib.decompress(path.read_bytes()).partition(b"\0")
-        yield path.parent.name + path.name, (head.split(b" ")[0].decode(), data)

@@ -26,9 +26,12 @@ def peak():
 SALVAGE = """
 import sys
 from pathlib import Path
-from holdfast.journal.sqlite.salvage import salvage
-left = salvage(Path(sys.argv[1]), Path(sys.argv[2]))
-print(sum(1 for _ in left.events(left.runs())), peak())
+import apsw
+from holdfast.journal.sqlite.salvage import SCHEMA, salvage
+left = apsw.Connection("")
+left.execute(SCHEMA)
+salvage(Path(sys.argv[1]), Path(sys.argv[2]), left)
+print(left.execute("SELECT count(*) FROM event JOIN run ON run.key = event.run").get, peak())
 """
 VERB = """
 import sys, holdfast

@@ -91,6 +91,7 @@ def set_journal_mode(mode: str, connection: apsw.Connection, path: Path) -> None
         )
 
 
+@functools.cache  # registered once
 class AsNamed(apsw.VFS):
     """SQLite's default VFS, except that it does not resolve links in a path.
 
@@ -107,14 +108,9 @@ class AsNamed(apsw.VFS):
         return name
 
 
-@functools.cache
-def _as_named() -> AsNamed:
-    return AsNamed()
-
-
 def vfs_for(path: Path) -> str | None:
     """The VFS that opens a file: the default, or `AsNamed` for a path through an open directory."""
-    return _as_named().NAME if str(path).startswith(HELD) else None  # safeguard: pinned-log
+    return AsNamed().NAME if str(path).startswith(HELD) else None  # safeguard: pinned-log
 
 
 def name_for_sqlite(path: Path) -> str:

@@ -40,7 +40,10 @@ def copy_database(source: apsw.Connection, target: Path, progress: Callable[[int
             source.execute("BEGIN")
             try:
                 rows = count_rows(source)  # the first read fixes the snapshot
-                _copy_pages(source, copy, progress)
+                with copy.backup("main", source, "main") as backup:
+                    while not backup.done:
+                        backup.step(PAGES)
+                        progress(backup.page_count - backup.remaining, backup.page_count)
             finally:
                 source.execute("ROLLBACK")
             set_journal_mode("delete", copy, target)  # so that it is one file
@@ -50,15 +53,11 @@ def copy_database(source: apsw.Connection, target: Path, progress: Callable[[int
         if check_database(checked, target) != rows:
             hints = ["`holdfast verify --deep`"]
             raise Damaged("The copy of the store differs from the store", [("path", target)], hints)
-        _check_events(checked)
+        # events that have changed since they were written; before format 3 they have no checksum
+        select = f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})"
+        if int(checked.pragma("user_version")) >= 3 and (wrong := int(checked.execute(select).get)):
+            raise Damaged("The store is damaged", [("events that have changed since they were written", wrong)], WAYS)
     return rows
-
-
-def _copy_pages(source: apsw.Connection, copy: apsw.Connection, progress: Callable[[int, int], None]) -> None:
-    with copy.backup("main", source, "main") as backup:
-        while not backup.done:
-            backup.step(PAGES)
-            progress(backup.page_count - backup.remaining, backup.page_count)
 
 
 @contextlib.contextmanager
@@ -77,14 +76,6 @@ def check_database(connection: apsw.Connection, path: Path) -> dict[str, int]:
     return count_rows(connection)
 
 
-def _check_events(connection: apsw.Connection) -> None:
-    """Refuse events that have changed since they were written. Before format 3 they have no checksum."""
-    if int(connection.pragma("user_version")) < 3:
-        return
-    if wrong := int(connection.execute(f"SELECT count(*) FROM event WHERE sum != event_sum({SUMMED})").get):
-        raise Damaged("The store is damaged", [("events that have changed since they were written", wrong)], WAYS)
-
-
 def count_rows(connection: apsw.Connection) -> dict[str, int]:
     tables = [name for (name,) in connection.execute(TABLES)]
     return {name: int(connection.execute(f'SELECT count(*) FROM "{name}"').get) for name in tables}
@@ -95,7 +86,13 @@ def count_rows(connection: apsw.Connection) -> dict[str, int]:
 
 def replace_database(path: Path, complete: Path, aside: Path) -> Path | None:
     """Replace our database by one that no process uses. Returns the new place of the old one."""
-    _make_one_file(complete)
+    with translated(complete), contextlib.closing(connect(complete)) as connection:
+        set_journal_mode("wal", connection, complete)
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    with os_errors(complete), open(complete, "rb") as file:
+        os.fsync(file.fileno())
+    for name in ("-wal", "-shm"):  # it is one file now
+        remove(complete.with_name(complete.name + name))
     with os_errors(complete):
         os.rename(complete, replacement_path(path))
         sync_directory(path.parent)
@@ -122,14 +119,3 @@ def finish_replacing(path: Path, aside: Path) -> Path | None:
         sync_directory(path.parent)
     record_all(path)
     return place if place.exists() else None
-
-
-def _make_one_file(path: Path) -> None:
-    """Set WAL mode, and remove the log after its checkpoint."""
-    with translated(path), contextlib.closing(connect(path)) as connection:
-        set_journal_mode("wal", connection, path)
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    with os_errors(path), open(path, "rb") as file:
-        os.fsync(file.fileno())
-    for name in ("-wal", "-shm"):
-        remove(path.with_name(path.name + name))

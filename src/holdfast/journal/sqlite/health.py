@@ -12,8 +12,6 @@ import apsw
 
 from holdfast.core.errors import Busy
 from holdfast.journal.sqlite import page_checksums
-from holdfast.journal.sqlite.connection import SUMMED
-from holdfast.journal.sqlite.migrations import expected_schema, schema_of
 from holdfast.journal.store import EventRow
 
 PAGES_AT_ONCE = 5_000  # that are compared while writers wait
@@ -86,19 +84,6 @@ def scrub(connection: apsw.Connection, write_back: Callable[[], bool], deadline:
         if time.monotonic() > end:
             raise Busy("Another program reads the store, so its log cannot be emptied", [], ["run it again"])
         time.sleep(PAUSE)
-
-
-def unsound_events(connection: apsw.Connection, run: str) -> list[int]:
-    """The numbers of events whose checksum does not match."""
-    of_run = "run = (SELECT key FROM run WHERE id = ?)"
-    select = f"SELECT seq FROM event WHERE {of_run} AND sum != event_sum({SUMMED}) ORDER BY seq"
-    return [seq for (seq,) in connection.execute(select, (run,))]
-
-
-def schema_problems(connection: apsw.Connection) -> list[str]:
-    """Tables and indexes that differ from those of this format."""
-    differing = sorted(schema_of(connection) ^ expected_schema(), key=str)
-    return [f"the {kind} {name} is not the one of this format" for kind, name, _ in differing]
 
 
 def index_problems(connection: apsw.Connection, words: Callable[[EventRow], str]) -> list[str]:

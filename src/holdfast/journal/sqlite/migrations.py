@@ -15,17 +15,8 @@ from holdfast import __version__
 from holdfast.core.errors import Damaged, Refused
 from holdfast.core.event_text import searchable
 from holdfast.core.model import Body, Event
-from holdfast.journal import codec
-from holdfast.journal.backup_file import (
-    DATABASE,
-    UPGRADED,
-    Contents,
-    Part,
-    drop_earlier,
-    next_place,
-    remove_partial,
-    write_archive,
-)
+from holdfast.journal import backup_file, codec
+from holdfast.journal.backup_file import DATABASE, UPGRADED
 from holdfast.journal.sqlite.connection import FORMAT, WAYS, event_sum, set_journal_mode
 from holdfast.journal.sqlite.copy import check_database, copy_database, opened
 from holdfast.system import files
@@ -72,7 +63,8 @@ def refuse_newer(connection: apsw.Connection, path: Path, version: int) -> None:
         needs = row[0] if row else None
     except apsw.Error:  # later formats may store it elsewhere
         pass
-    if version < 0 or (schema_of(connection) == expected_schema() and not _is_later(needs)):
+    needed, ours = ([int(number) for number in re.findall("[0-9]{1,9}", str(text))] for text in (needs, __version__))
+    if version < 0 or (schema_of(connection) == expected_schema() and needed <= ours):
         raise _wrong_format(path, version)
     facts: list[tuple[str, object]] = [("store", path), ("format", version), ("this program reads up to", FORMAT)]
     if needs is not None:
@@ -82,12 +74,6 @@ def refuse_newer(connection: apsw.Connection, path: Path, version: int) -> None:
 
 def _wrong_format(path: Path, version: int) -> Damaged:
     return Damaged("The store does not have the format that it states", [("store", path), ("format", version)], WAYS)
-
-
-def _is_later(needs: object) -> bool:
-    """True if a version of Holdfast is later than this one."""
-    needed, ours = ([int(number) for number in re.findall("[0-9]{1,9}", str(text))] for text in (needs, __version__))
-    return needed > ours
 
 
 def expected_schema(version: int = FORMAT) -> set[tuple[str, str, str | None]]:
@@ -134,15 +120,16 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     files.make_private_directory(directory)
     copy = directory / ".copy.db"
     files.remove(copy)
-    remove_partial(directory)
+    backup_file.remove_partial(directory)
     try:
         rows = copy_database(connection, copy, lambda done, total: None)
-        made = next_place(directory, UPGRADED, f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}")
-        about = Contents(version, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), rows)
-        write_archive(made, [Part(DATABASE, copy)], about, lambda size: None)
+        name = f"{version}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}"
+        made = backup_file.next_place(directory, UPGRADED, name)
+        about = backup_file.Contents(version, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), rows)
+        backup_file.write_archive(made, [backup_file.Part(DATABASE, copy)], about, lambda size: None)
     finally:
         files.remove(copy)
-    drop_earlier(made, UPGRADED)
+    backup_file.drop_earlier(made, UPGRADED)
 
 
 # Format 3 makes errors searchable

@@ -9,13 +9,13 @@ WAL and silently drops the frames after it; `read_log` reports them.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from io import FileIO
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -134,7 +134,10 @@ def read_log(path: Path) -> Log:
         content = frame[FRAME:]
         state = _checksum(content, order, _checksum(frame[:8], order, state))
         if there != salt or state != (one, two):
-            return Log(found, _damage_after(chain([frame], frames), place, salt), head[16:24])
+            rest = (struct.unpack_from(">2I", frame, 8) for frame in itertools.chain([frame], frames))
+            ours = sum(one == salt[0] or two == salt[1] for one, two in rest)  # an earlier log left the others
+            problem = f"the log is damaged at frame {place}, so SQLite ignores {ours:,} pages in it" if ours else None
+            return Log(found, problem, head[16:24])
         waiting.append((number, zlib.crc32(content)))
         if size:
             for number, total in waiting:
@@ -185,7 +188,9 @@ def _frames(path: Path) -> Iterator[tuple[int, bytes | None, bool]]:
     head = next(frames)
     order = ">" if head[3:4] and head[3] & 1 else "<"
     state = struct.unpack(">2I", head[24:LOG_HEAD]) if len(head) >= LOG_HEAD else (0, 0)
-    ours = _salts_of(path, head)
+    salts = Counter(frame[8:16] for frame in itertools.islice(_parts_of(path), 1, None))
+    # those of its header if any frame has them, otherwise the most frequent ones
+    ours = head[16:24] if head[16:24] in salts else max(salts, key=lambda found: salts[found], default=b"")
     for frame in frames:
         number, size, _, _, one, two = struct.unpack(">6I", frame[:FRAME])
         if not any(frame[n : n + 4] == ours[n - 8 : n - 4] for n in (8, 12)):
@@ -194,22 +199,6 @@ def _frames(path: Path) -> Iterator[tuple[int, bytes | None, bool]]:
         sound = _checksum(content, order, _checksum(frame[:8], order, state)) == (one, two)
         yield number, content if sound else None, bool(size)
         state = (one, two)
-
-
-def _salts_of(path: Path, head: bytes) -> bytes:
-    """The salts of a log: those of its header if any frame has them, otherwise the most frequent ones."""
-    frames = _parts_of(path)
-    next(frames)
-    salts = Counter(frame[8:16] for frame in frames)
-    return head[16:24] if head[16:24] in salts else max(salts, key=lambda found: salts[found], default=b"")
-
-
-def _damage_after(frames: Iterator[bytes], place: int, salt: list[int]) -> str | None:
-    """A problem if frames of this log follow; frames that an earlier log left have other salts."""
-    ours = sum(any(a == b for a, b in zip(struct.unpack_from(">2I", frame, 8), salt, strict=True)) for frame in frames)
-    if not ours:
-        return None
-    return f"the log is damaged at frame {place}, so SQLite ignores {ours:,} pages in it"
 
 
 def _checksum(data: bytes, order: str, state: tuple[int, int]) -> tuple[int, int]:

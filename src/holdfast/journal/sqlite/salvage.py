@@ -18,13 +18,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from holdfast.core.errors import HoldfastError
 from holdfast.journal.sqlite import page_checksums
 from holdfast.journal.sqlite.connection import event_sum, name_for_sqlite
 from holdfast.journal.sqlite.migrations import fresh_database
 from holdfast.journal.sqlite.page_checksums import PAGE
-from holdfast.journal.sqlite.transaction import SqliteView
-from holdfast.journal.store import EventRow
 from holdfast.system.files import PRIVATE_FILE
 
 UNREADABLE = (apsw.Error, UnicodeDecodeError)
@@ -32,21 +29,19 @@ TABLE_LEAF, INDEX_LEAF, INDEX_INNER = 0x0D, 0x0A, 0x02  # kinds of pages
 CHANGES, FREE = 24, 32  # offsets in the first page: the file change counter, and the head of the free list
 HEAD = 100  # bytes of the first page before its rows
 ID = 16  # bytes of an id or a hash
-GATHERED = """
-CREATE TABLE run (key INTEGER PRIMARY KEY, id, seq, state);
-CREATE TABLE event (position INTEGER PRIMARY KEY, run, seq, id, kind, time, session, agent, body, is_sound);
-CREATE TABLE blob (digest PRIMARY KEY, data) WITHOUT ROWID;
+SCHEMA = """
+CREATE TABLE run (source, key, id, seq, state, PRIMARY KEY (source, key));
+CREATE TABLE event (
+    source, position, run, seq, id, kind, time, session, agent, body, is_sound, PRIMARY KEY (source, position)
+);
+CREATE TABLE blob (source, digest, data, PRIMARY KEY (source, digest)) WITHOUT ROWID;
+CREATE TABLE pointer (source, worktree, run);
 """
-EVENT = "position, run, seq, id, kind, time, session, agent, body, is_sound"
-EVENT_COLUMNS = 10
 
 
-class Left(NamedTuple):
-    """A salvaged event."""
-
-    position: int
-    row: EventRow
-    is_sound: bool
+class Salvaged(NamedTuple):
+    is_complete: bool  # no event is missing
+    lost_pages: int  # of the log, with the newest commits
 
 
 class Tree(NamedTuple):
@@ -57,56 +52,8 @@ class Tree(NamedTuple):
     events: int | None  # their number; None if some are unreadable
 
 
-class Salvage:
-    """The rows of all leaf pages of a damaged database, in a temporary database."""
-
-    def __init__(self, gathered: apsw.Connection, tree: Tree, lost_pages: int) -> None:
-        self._connection = gathered
-        self._view = SqliteView(gathered)
-        self._tree = tree
-        self.lost_pages = lost_pages  # of the log, with the newest commits
-        self.is_complete = gathered.execute("SELECT count(*) FROM event").get == tree.events
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def runs(self) -> dict[int, str]:
-        return self._tree.runs | dict(self._connection.execute("SELECT key, id FROM run"))
-
-    def pointers(self) -> dict[str, int]:
-        return self._tree.pointers
-
-    def events(self, runs: dict[int, str]) -> Iterator[Left]:
-        """The events of these runs, in order of commit."""
-        rows = self._connection.execute(f"SELECT {EVENT} FROM event ORDER BY position")
-        return (_left(row, runs) for row in rows if row[1] in runs)
-
-    def event_at(self, position: int, runs: dict[int, str]) -> Left:
-        return _left(self._connection.execute(f"SELECT {EVENT} FROM event WHERE position = ?", (position,)).get, runs)
-
-    def blob(self, digest: bytes) -> bytes | None:
-        try:
-            return self._view.blob(digest)
-        except HoldfastError:
-            return None
-
-    def lengths(self) -> dict[str, int]:
-        """The number of events each run should have, as far as known."""
-        return dict(self._connection.execute("SELECT id, seq FROM run"))
-
-    def state(self, run: str) -> bytes | None:
-        """The stored state of a run, compressed, if it was salvaged."""
-        found = self._connection.execute("SELECT state FROM run WHERE id = ?", (run,)).get
-        return found if isinstance(found, bytes) else None
-
-
-def _left(row: tuple[Any, ...], runs: dict[int, str]) -> Left:
-    position, run, *values, is_sound = row
-    return Left(position, EventRow(runs[run], *values), bool(is_sound))
-
-
-def salvage(path: Path, directory: Path) -> Salvage | None:
-    """Salvage a database; None if it has no pages. The copy in the directory is temporary."""
+def salvage(path: Path, directory: Path, into: apsw.Connection, source: int = 0) -> Salvaged | None:
+    """Salvage a database into tables of `SCHEMA`; None if it has no pages. The copy in the directory is temporary."""
     copy = directory / "left.db"
     file = os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE_FILE)
     try:
@@ -114,12 +61,16 @@ def salvage(path: Path, directory: Path) -> Salvage | None:
         if os.fstat(file).st_size < PAGE:
             return None
         first = os.pread(file, PAGE, 0)
-        tree, gathered = _read_tree(copy, file, first), apsw.Connection("")
+        tree = _read_tree(copy, file, first)
         os.pwrite(file, first, 0)
-        gathered.execute(GATHERED)
-        with contextlib.closing(Leaves(copy, file)) as leaves, gathered:
-            _gather(gathered, leaves)
-        return Salvage(gathered, tree, page_checksums.lost_pages(page_checksums.log_path(path)))
+        with contextlib.closing(Leaves(copy, file)) as leaves, into:
+            _gather(leaves, into, source)
+            runs = ((source, key, id) for key, id in tree.runs.items())
+            into.executemany("INSERT OR IGNORE INTO run (source, key, id) VALUES (?, ?, ?)", runs)
+            pointers = ((source, worktree, run) for worktree, run in tree.pointers.items())
+            into.executemany("INSERT INTO pointer VALUES (?, ?, ?)", pointers)
+        events = into.execute("SELECT count(*) FROM event WHERE source = ?", (source,)).get
+        return Salvaged(events == tree.events, page_checksums.lost_pages(page_checksums.log_path(path)))
     finally:
         os.close(file)
         os.unlink(copy)
@@ -211,7 +162,10 @@ class Leaves:
             page = os.pread(self._file, PAGE, (number - 1) * PAGE)
             if page[0] != kind or number in self._free:
                 continue
-            cells = _cells(page)
+            # the offsets of its rows; on an inner page of an index, each row follows a page number
+            head, before = (12, 4) if page[0] == INDEX_INNER else (8, 0)
+            most = min(int.from_bytes(page[3:5], "big"), (PAGE - head) // 2)
+            cells = [int.from_bytes(page[at : at + 2], "big") + before for at in range(head, head + 2 * most, 2)]
             try:
                 yield from self._read(select, _leaf(page, cells), root)
             except UNREADABLE:  # read one row at a time, without the damaged ones
@@ -240,13 +194,6 @@ class Leaves:
         return int.from_bytes(os.pread(self._file, 4, (page - 1) * PAGE + at), "big")
 
 
-def _cells(page: bytes) -> list[int]:
-    """The offsets of a page's rows. On an inner page of an index, each row follows a page number."""
-    head, number = (12, 4) if page[0] == INDEX_INNER else (8, 0)
-    most = min(int.from_bytes(page[3:5], "big"), (PAGE - head) // 2)
-    return [int.from_bytes(page[at : at + 2], "big") + number for at in range(head, head + 2 * most, 2)]
-
-
 def _leaf(page: bytes, cells: list[int]) -> bytes:
     """A leaf page with some of the rows of a page."""
     kind = TABLE_LEAF if page[0] == TABLE_LEAF else INDEX_LEAF
@@ -266,20 +213,21 @@ def _first_page(count: int) -> bytes:
     return page
 
 
-def _gather(gathered: apsw.Connection, leaves: Leaves) -> None:
+def _gather(leaves: Leaves, into: apsw.Connection, source: int) -> None:
     """Insert the events, runs and large values, which are recognised by the types of their columns."""
     for number, *row in leaves.rows():
         if _is_run(row):
-            gathered.execute("INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?)", (number, row[1], row[7], row[9]))
+            run = (source, number, row[1], row[7], row[9])
+            into.execute("INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?, ?)", run)
         elif _is_event(row):
             *values, total = row[1:10]
             is_sound = total is None or total == event_sum(*values)  # there is none before format 3
             act = "REPLACE" if is_sound else "IGNORE"
-            marks = ", ".join("?" * EVENT_COLUMNS)
-            gathered.execute(f"INSERT OR {act} INTO event VALUES ({marks})", (number, *values, is_sound))
+            event = (source, number, *values, is_sound)
+            into.execute(f"INSERT OR {act} INTO event VALUES ({', '.join('?' * len(event))})", event)
     for digest, data in leaves.entries():
         if isinstance(digest, bytes) and isinstance(data, bytes) and len(digest) == ID:
-            gathered.execute("INSERT OR IGNORE INTO blob VALUES (?, ?)", (digest, data))
+            into.execute("INSERT OR IGNORE INTO blob VALUES (?, ?, ?)", (source, digest, data))
 
 
 def _is_run(row: list[Any]) -> bool:

@@ -18,7 +18,8 @@ def search_events(
     expression = match_expression(query.search)
     if not expression:
         return [], True
-    is_ranked = query.merits is not None and _has_few(connection, expression)
+    select = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
+    is_ranked = query.merits is not None and connection.execute(select, (expression, RANKED + 1)).get <= RANKED
     order = f"bm25(search) * {_weight(query.merits or {})}, search.rowid DESC" if is_ranked else "search.rowid DESC"
     select = f"SELECT run.id, event.seq FROM {HITS} WHERE search MATCH ? AND {where} ORDER BY {order} LIMIT ?"
     found = connection.execute(select, [expression, *values, query.limit])
@@ -54,11 +55,6 @@ def match_expression(text: str) -> str:
     Everything is quoted, so that no character of the text is an operator.
     """
     return " ".join(f'"{term.text}"' + "*" * term.is_beginning for term in terms(text))
-
-
-def _has_few(connection: apsw.Connection, expression: str) -> bool:
-    select = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
-    return bool(connection.execute(select, (expression, RANKED + 1)).get <= RANKED)
 
 
 def _weight(merits: dict[str, float]) -> str:

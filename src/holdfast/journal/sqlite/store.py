@@ -203,11 +203,8 @@ class SqliteStore:
                 self._create()
             if connection := self._try_open():
                 return connection
-        raise Busy(
-            "Other processes keep replacing the store while it is opened",
-            [("store", self.path)],
-            ["run the command again"],
-        )
+        hints = ["run the command again"]
+        raise Busy("Other processes keep replacing the store while it is opened", [("store", self.path)], hints)
 
     def _try_open(self) -> apsw.Connection | None:
         """Open the database of this name; None if another one got the name meanwhile.

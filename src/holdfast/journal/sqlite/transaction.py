@@ -13,20 +13,8 @@ import apsw
 import msgspec
 
 from holdfast.core.errors import Damaged
-from holdfast.journal import codec
-from holdfast.journal.store import (
-    LEDGER,
-    CheckpointRow,
-    EventRow,
-    Hit,
-    HitQuery,
-    Page,
-    RunQuery,
-    RunRow,
-    RunSize,
-    SessionRow,
-    Snapshot,
-)
+from holdfast.journal import codec, store
+from holdfast.journal.sqlite.connection import SUMMED
 
 MAX = 2**62  # no number of an event is higher
 LABELS = "(SELECT json_group_array(label) FROM label WHERE label.run = run.key)"
@@ -67,25 +55,25 @@ class SqliteView:
 
     # runs
 
-    def find_run(self, id: str) -> RunRow | None:
+    def find_run(self, id: str) -> store.RunRow | None:
         row = self._row(f"SELECT {RUN} FROM run WHERE id = ?", id)
         return run_row(row) if row else None
 
-    def list_runs(self, query: RunQuery) -> Page:
+    def list_runs(self, query: store.RunQuery) -> store.Page:
         where = Where.of_runs(query)
         if query.search is not None:
             from holdfast.journal.sqlite.search import search_runs  # lazy: most lists search for nothing
 
             keys, following = search_runs(self._connection, query, str(where), where.values)
-            return Page(self._runs(keys), following)
+            return store.Page(self._runs(keys), following)
         if query.after:
             where.add("(run.updated, run.key) < (?, ?)", *query.after)
         select = f"SELECT {RUN} FROM run WHERE {where} ORDER BY run.updated DESC, run.key DESC LIMIT ?"
         rows = [run_row(row) for row in self._connection.execute(select, [*where.values, query.limit + 1])]
         page = rows[: query.limit]
-        return Page(page, (page[-1].updated, page[-1].key) if len(rows) > query.limit else None)
+        return store.Page(page, (page[-1].updated, page[-1].key) if len(rows) > query.limit else None)
 
-    def hits(self, query: HitQuery) -> tuple[list[Hit], bool]:
+    def hits(self, query: store.HitQuery) -> tuple[list[store.Hit], bool]:
         from holdfast.journal.sqlite.search import search_events
 
         where = Where.of_runs(query.runs)
@@ -95,9 +83,9 @@ class SqliteView:
         where.add("event.time < ?", query.until)
         return search_events(self._connection, query, str(where), where.values)
 
-    def _runs(self, keys: list[int]) -> list[RunRow]:
+    def _runs(self, keys: list[int]) -> list[store.RunRow]:
         """The runs of these keys, in their order."""
-        rows: dict[int, RunRow] = {}
+        rows: dict[int, store.RunRow] = {}
         for some in (keys[first : first + RUNS_AT_ONCE] for first in range(0, len(keys), RUNS_AT_ONCE)):
             select = f"SELECT {RUN} FROM run WHERE run.key IN ({', '.join('?' * len(some))})"
             rows |= {row.key: row for row in map(run_row, self._connection.execute(select, some))}
@@ -116,7 +104,7 @@ class SqliteView:
             limit,
         )
 
-    def put_run(self, row: RunRow) -> None:
+    def put_run(self, row: store.RunRow) -> None:
         self._connection.execute(
             "INSERT INTO run (id, status, layout, worktree, created, updated, seq, fold, state)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET status = excluded.status,"
@@ -138,12 +126,12 @@ class SqliteView:
         self._release_blobs(digests)
         self._connection.execute("DELETE FROM run WHERE key = ?", (key,))
 
-    def snapshots(self, run: str, until: int | None = None) -> list[Snapshot]:
+    def snapshots(self, run: str, until: int | None = None) -> list[store.Snapshot]:
         select = f"SELECT seq, fold, state FROM snapshot WHERE run = {KEY} AND seq <= ? ORDER BY seq"
         rows = self._connection.execute(select, (run, MAX if until is None else until))
-        return [Snapshot(seq, fold, codec.expand(state)) for seq, fold, state in rows]
+        return [store.Snapshot(seq, fold, codec.expand(state)) for seq, fold, state in rows]
 
-    def put_snapshot(self, run: str, snapshot: Snapshot) -> None:
+    def put_snapshot(self, run: str, snapshot: store.Snapshot) -> None:
         self._connection.execute(
             f"INSERT OR REPLACE INTO snapshot (run, seq, fold, state) VALUES ({KEY}, ?, ?, ?)",
             (run, snapshot.seq, snapshot.fold, codec.squeeze(snapshot.state)),
@@ -167,26 +155,26 @@ class SqliteView:
 
     # sessions
 
-    def find_session(self, id: str) -> SessionRow | None:
+    def find_session(self, id: str) -> store.SessionRow | None:
         row = self._row(f"{SESSIONS} WHERE session.id = ?", id)
-        return _session(row) if row else None
+        return store.SessionRow._make(row) if row else None
 
     def list_sessions(
         self, run: str | None = None, *, only_open: bool = False, with_process: bool = False, limit: int | None = None
-    ) -> list[SessionRow]:
+    ) -> list[store.SessionRow]:
         conditions = ["run.id = ?"] if run is not None else ["1"]
         conditions += ["session.is_open = 1"] * only_open + ["session.has_process = 1"] * with_process
         values = (run,) if run is not None else ()
         return self._sessions(" AND ".join(conditions), *values, -1 if limit is None else limit)
 
-    def sessions_of(self, conversation: str) -> list[SessionRow]:
+    def sessions_of(self, conversation: str) -> list[store.SessionRow]:
         return self._sessions("session.agent_session = ?", conversation, -1)
 
-    def _sessions(self, where: str, *values: object) -> list[SessionRow]:
+    def _sessions(self, where: str, *values: object) -> list[store.SessionRow]:
         select = f"{SESSIONS} WHERE {where} ORDER BY session.opened DESC, session.rowid DESC LIMIT ?"
-        return [_session(row) for row in self._connection.execute(select, values)]
+        return [store.SessionRow._make(row) for row in self._connection.execute(select, values)]
 
-    def put_session(self, row: SessionRow) -> None:
+    def put_session(self, row: store.SessionRow) -> None:
         self._connection.execute(
             "INSERT INTO session (id, run, opened, is_open, has_process, agent_session, record)"
             f" VALUES (?, {KEY}, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
@@ -199,24 +187,24 @@ class SqliteView:
 
     def events(
         self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
-    ) -> Iterator[EventRow]:
+    ) -> Iterator[store.EventRow]:
         """Events of a run in order: those after `after` up to `until`, or only the `newest` of them."""
         select = (
             f"SELECT {EVENT} FROM event WHERE run = {KEY} AND seq > ? AND seq <= ?"
             f" ORDER BY seq {'DESC' if newest is not None else 'ASC'} LIMIT ?"
         )
         bounds = (run, after, until if until is not None else MAX, newest if newest is not None else -1)
-        rows = (EventRow(run, *row) for row in self._connection.execute(select, bounds))
+        rows = (store.EventRow(run, *row) for row in self._connection.execute(select, bounds))
         return iter(list(rows)[::-1]) if newest is not None else rows
 
     def has_event(self, id: bytes) -> bool:
         return self._value("SELECT 1 FROM event WHERE id = ?", id) is not None
 
-    def find_event(self, id: bytes) -> EventRow | None:
+    def find_event(self, id: bytes) -> store.EventRow | None:
         row = self._row(f"SELECT run.id, {EVENT} FROM event JOIN run ON run.key = event.run WHERE event.id = ?", id)
-        return EventRow(*row) if row else None
+        return store.EventRow(*row) if row else None
 
-    def add_event(self, row: EventRow, search: str) -> bool:
+    def add_event(self, row: store.EventRow, search: str) -> bool:
         """Add an event; False if one with this id exists."""
         self._connection.execute(
             "INSERT INTO event (run, seq, id, kind, time, session, agent, body, sum)"
@@ -254,22 +242,22 @@ class SqliteView:
 
     # checkpoints
 
-    def find_checkpoint(self, id: str) -> CheckpointRow | None:
+    def find_checkpoint(self, id: str) -> store.CheckpointRow | None:
         row = self._row(f"SELECT {CHECKPOINT} FROM checkpoint WHERE id = ?", id)
-        return _checkpoint(row) if row else None
+        return store.CheckpointRow._make(row) if row else None
 
     def list_checkpoints(
         self, worktree: str | None = None, *, run: str | None = None, limit: int | None = None
-    ) -> Iterator[CheckpointRow]:
+    ) -> Iterator[store.CheckpointRow]:
         """Checkpoints, newest first."""
         select = f"SELECT {CHECKPOINT} FROM checkpoint WHERE (?1 IS NULL OR worktree = ?1) AND (?2 IS NULL OR run = ?2)"
         bounds = (worktree, run, -1 if limit is None else limit)
-        return map(_checkpoint, self._connection.execute(f"{select} ORDER BY key DESC LIMIT ?3", bounds))
+        return map(store.CheckpointRow._make, self._connection.execute(f"{select} ORDER BY key DESC LIMIT ?3", bounds))
 
     def last_checkpoint_number(self, worktree: str) -> int:
         return self._value("SELECT max(number) FROM checkpoint WHERE worktree = ?", worktree) or 0
 
-    def put_checkpoint(self, row: CheckpointRow) -> None:
+    def put_checkpoint(self, row: store.CheckpointRow) -> None:
         self._connection.execute(
             f"INSERT INTO checkpoint ({CHECKPOINT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE"
             " SET named = excluded.named, pinned = excluded.pinned, record = excluded.record",
@@ -315,10 +303,10 @@ class SqliteView:
         self._connection.executemany(delete, ((run, digest) for digest in digests))
         self._release_blobs(digests)
 
-    def run_sizes(self, run: str | None = None) -> list[RunSize]:
+    def run_sizes(self, run: str | None = None) -> list[store.RunSize]:
         """The bytes stored for each run alone, or for one of them."""
         where, values = ("", ()) if run is None else (" WHERE run.id = ?", (run,))
-        return [RunSize(*row) for row in self._connection.execute(SIZES + where, values)]
+        return [store.RunSize(*row) for row in self._connection.execute(SIZES + where, values)]
 
     def shared_bytes(self) -> int:
         """The bytes of large values that several runs refer to."""
@@ -374,17 +362,19 @@ class SqliteView:
         return found
 
     def unsound_events(self, run: str) -> list[int]:
-        from holdfast.journal.sqlite.health import unsound_events  # lazy, as below: only `verify` needs it
-
-        return unsound_events(self._connection, run)
+        """The numbers of events whose checksum does not match."""
+        select = f"SELECT seq FROM event WHERE run = {KEY} AND sum != event_sum({SUMMED}) ORDER BY seq"
+        return self._column(select, run)
 
     def schema_problems(self) -> list[str]:
-        from holdfast.journal.sqlite.health import schema_problems
+        """Tables and indexes that differ from those of this format."""
+        from holdfast.journal.sqlite.migrations import expected_schema, schema_of  # lazy: only `verify` needs it
 
-        return schema_problems(self._connection)
+        differing = sorted(schema_of(self._connection) ^ expected_schema(), key=str)
+        return [f"the {kind} {name} is not the one of this format" for kind, name, _ in differing]
 
-    def index_problems(self, words: Callable[[EventRow], str]) -> list[str]:
-        from holdfast.journal.sqlite.health import index_problems
+    def index_problems(self, words: Callable[[store.EventRow], str]) -> list[str]:
+        from holdfast.journal.sqlite.health import index_problems  # lazy, as above
 
         return index_problems(self._connection, words)
 
@@ -422,12 +412,12 @@ class Where:
             self.add(f"{column} IN ({', '.join('?' * len(allowed))})", *sorted(allowed))
 
     @classmethod
-    def of_runs(cls, query: RunQuery) -> Where:
+    def of_runs(cls, query: store.RunQuery) -> Where:
         where = cls()
         where.add_any("run.status", query.statuses)
         where.add_any("run.layout", query.layouts)
         if not query.layouts:
-            where.add("run.layout != ?", LEDGER)
+            where.add("run.layout != ?", store.LEDGER)
         for label in sorted(query.labels):
             where.add("run.key IN (SELECT run FROM label WHERE label = ?)", label)
         where.add("run.worktree = ?", query.worktree)
@@ -436,20 +426,10 @@ class Where:
         return where
 
 
-def run_row(row: tuple[Any, ...]) -> RunRow:
+def run_row(row: tuple[Any, ...]) -> store.RunRow:
     """The row that `RUN` selects."""
     labels = decode_labels(row[9]) if row[9] != NO_LABELS else frozenset[str]()
-    return RunRow._make((*row[:8], codec.expand(row[8]), labels, row[10]))
-
-
-def _checkpoint(row: tuple[Any, ...]) -> CheckpointRow:
-    found = CheckpointRow._make(row)
-    return found._replace(named=bool(found.named), pinned=bool(found.pinned))
-
-
-def _session(row: tuple[Any, ...]) -> SessionRow:
-    found = SessionRow._make(row)
-    return found._replace(is_open=bool(found.is_open), has_process=bool(found.has_process))
+    return store.RunRow._make((*row[:8], codec.expand(row[8]), labels, row[10]))
 
 
 def like_fragment(fragment: str) -> str:

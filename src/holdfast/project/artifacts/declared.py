@@ -45,11 +45,11 @@ def parse(words: Iterable[str]) -> list[tuple[str, str]]:
 
 def executable(workspace: Workspace) -> Executable:
     """Return the project's settings as a file that can name commands."""
-    return Executable(workspace.root / settings.PROJECT_FILE, "settings", _read_commands)
 
+    def read(data: bytes) -> list[tuple[str, str]]:
+        return [(KEY, text) for kind, text in parse(settings.words_in(data, KEY)) if kind in COMMANDS]
 
-def _read_commands(data: bytes) -> list[tuple[str, str]]:
-    return [(KEY, text) for kind, text in parse(settings.words_in(data, KEY)) if kind in COMMANDS]
+    return Executable(workspace.root / settings.PROJECT_FILE, "settings", read)
 
 
 def _wanted(workspace: Workspace, kind: str, text: str, runs: bool) -> Wanted:

@@ -36,17 +36,12 @@ class File(NamedTuple):
 
 
 def look(wanted: Wanted) -> Found:
-    if wanted.kind != "directory":
-        return _look_at_file(wanted)
+    shown = said(wanted.path)
     try:
-        place = locate(wanted)
-        files, _ = _list(place)
+        shown = locate(wanted).shown
+        return Found(True, load(wanted).size, shown)
     except Unloadable as error:
-        return Found(False, None, said(wanted.path), error.why)
-    if wanted.strategy == SUMMARY:
-        return Found(True, len(_summary(files).encode()), place.shown)
-    listed = _newest_first(files)[:1] if wanted.strategy == "latest_only" else files
-    return Found(True, sum(file.size for file in listed), place.shown)
+        return Found(error.size is not None, error.size, shown, error.why)
 
 
 def load(wanted: Wanted) -> Loaded:
@@ -61,24 +56,10 @@ def load(wanted: Wanted) -> Loaded:
         return Loaded(text, len(text.encode()), place.shown, notes=notes)
     latest = wanted.strategy == "latest_only"
     texts, size = _read(_newest_first(files) if latest else files, wanted.limit, notes, 1 if latest else None)
-    format_time = [
-        f"--- {_join(place.shown, name)}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts
-    ]
+    above = "" if place.shown == "." else f"{place.shown}/"
+    parts = [f"--- {above}{name}\n{text}{'' if text.endswith(chr(10)) else chr(10)}" for name, text in texts]
     newest = safe_paths.changed(_newest_first(files)[0].full) if files else None
-    return Loaded("\n".join(format_time), size, place.shown, changed=newest, notes=notes)
-
-
-def _look_at_file(wanted: Wanted) -> Found:
-    try:
-        place = locate(wanted)
-        status = os.stat(place.full)
-    except Unloadable as error:
-        return Found(False, None, said(wanted.path), error.why)
-    except OSError as error:
-        return Found(False, None, said(wanted.path), reason(error))
-    if not os.path.isfile(place.full):
-        return Found(False, None, place.shown, "is not a regular file")
-    return Found(True, status.st_size, place.shown)
+    return Loaded("\n".join(parts), size, place.shown, changed=newest, notes=notes)
 
 
 def _load_file(wanted: Wanted) -> Loaded:
@@ -146,18 +127,13 @@ def _newest_first(files: list[File]) -> list[File]:
 def _summary(files: list[File]) -> str:
     total = f"{count(len(files), 'file')}, {count(sum(file.size for file in files), 'byte')}\n"
     newest = _newest_first(files)[:1]
-    return total + "".join(f"newest: {_shown(file.name)}, {_moment(file.date)}\n" for file in newest)
-
-
-def _moment(date: int) -> str:
-    try:
-        return format_time(datetime.fromtimestamp(date // 10**9, UTC), seconds=True)
-    except (OverflowError, ValueError, OSError):  # an mtime can be outside of the calendar
-        return "at an unknown time"
-
-
-def _join(directory: str, name: str) -> str:
-    return name if directory == "." else f"{directory}/{name}"
+    for file in newest:
+        try:
+            date = format_time(datetime.fromtimestamp(file.date // 10**9, UTC), seconds=True)
+        except (OverflowError, ValueError, OSError):  # an mtime can be outside of the calendar
+            date = "at an unknown time"
+        total += f"newest: {_shown(file.name)}, {date}\n"
+    return total
 
 
 def _shown(name: str) -> str:

@@ -60,11 +60,7 @@ LOG = Allowed(
 ALLOWED = {
     "log": LOG,
     "show": LOG,
-    "diff": Allowed(
-        CHANGES | _options("cached staged merge-base"),
-        r"-(U\d+|M\d*%?|[SG].*|[puswbWR])",
-        NOTHING_RUNS,
-    ),
+    "diff": Allowed(CHANGES | _options("cached staged merge-base"), r"-(U\d+|M\d*%?|[SG].*|[puswbWR])", NOTHING_RUNS),
     "status": Allowed(
         _options("short branch porcelain long untracked-files ignored no-renames renames no-ahead-behind"),
         r"-([sb]|sb|bs|u(no|normal|all))",

@@ -51,7 +51,7 @@ class Wanted(Struct):
 
 
 class Found(Struct):
-    """An artifact that was not read, for a dry run."""
+    """An artifact as a dry run shows it."""
 
     exists: bool
     size: int | None
@@ -84,7 +84,7 @@ class Unloadable(Exception):
 
 class Source(Protocol):
     def look(self, wanted: Wanted) -> Found:
-        """Find the artifact and its size, without reading it. Never fails."""
+        """Find the artifact and its size, and run nothing. Never fails."""
 
     def load(self, wanted: Wanted) -> Loaded:
         """Load the text. Raises only Unloadable."""
@@ -106,23 +106,27 @@ class Place(NamedTuple):
 
 
 def locate(wanted: Wanted) -> Place:
-    """Resolve the path of a wanted artifact."""
     if not wanted.path:
         raise Unloadable("names no path")
     roots = [wanted.root]
     if wanted.also is not None and not os.path.isabs(wanted.path):
         roots.append(wanted.also)
     for root in roots:
-        found = _resolve(root, wanted)
         try:
+            found = safe_paths.resolve(root, wanted.path)
             if not found.exists:
                 os.lstat(found.full)
+        except safe_paths.Outside:
+            _refuse(wanted.root, wanted.path)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             raise Unloadable(reason(error)) from error
+        except ValueError as error:  # a NUL, or a lone surrogate
+            raise Unloadable("is not a path") from error
         return Place(root, found.full, found.path, one_line(path_text(found.path)))
-    raise Unloadable(_absent(roots), missing=True)
+    also = f"exists neither in the project nor in {one_line(path_text(roots[-1]))}"
+    raise Unloadable("does not exist" if len(roots) == 1 else also, missing=True)
 
 
 def reason(error: OSError | ValueError) -> str:
@@ -139,16 +143,6 @@ def said(text: str | None) -> str:
 
 def too_large(size: int, limit: int) -> Unloadable:
     return Unloadable(f"is larger than {limit:,} bytes", size=size)
-
-
-def _resolve(root: Path, wanted: Wanted) -> safe_paths.Inside:
-    path = wanted.path or ""
-    try:
-        return safe_paths.resolve(root, path)
-    except safe_paths.Outside:
-        _refuse(wanted.root, path)
-    except ValueError as error:  # a NUL, or a lone surrogate
-        raise Unloadable("is not a path") from error
 
 
 def _refuse(root: Path, path: str) -> NoReturn:
@@ -172,9 +166,3 @@ def _tail_inside(root: Path, path: str) -> str | None:
         except ValueError:
             continue
     return None
-
-
-def _absent(roots: list[Path]) -> str:
-    if len(roots) == 1:
-        return "does not exist"
-    return f"exists neither in the project nor in {one_line(path_text(roots[1]))}"

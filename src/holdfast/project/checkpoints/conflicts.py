@@ -8,6 +8,7 @@ of these traces is indistinguishable from our own.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 from collections.abc import Collection, Iterator
@@ -53,10 +54,7 @@ def refuse_others(plan: Plan, others: Conflicts | None) -> None:
         raise Busy(
             "A live session has changed files that would be overwritten",
             [(who, path) for path, who in clashes.items()][:SHOWN],
-            [
-                "name the files to restore",
-                "add `--force` to overwrite them; `holdfast undo` brings them back",
-            ],
+            ["name the files to restore", "add `--force` to overwrite them; `holdfast undo` brings them back"],
         )
 
 
@@ -79,11 +77,9 @@ def refuse_other_worktree(workspace: Workspace, target: Checkpoint) -> None:
     if target.worktree == workspace.worktree:
         return
     go_there = f"`cd {shlex.quote(target.directory)} && holdfast restore {target.id}` restores it there"
-    raise Refused(
-        "This checkpoint was made in another worktree",
-        [("checkpoint", target.id), ("made in", target.directory), ("here", path_text(workspace.root))],
-        [*([go_there] if os.path.isdir(target.directory) else []), "add `--force` to bring it here"],
-    )
+    facts = [("checkpoint", target.id), ("made in", target.directory), ("here", path_text(workspace.root))]
+    hints = [*([go_there] if os.path.isdir(target.directory) else []), "add `--force` to bring it here"]
+    raise Refused("This checkpoint was made in another worktree", facts, hints)
 
 
 class Ran(Struct):
@@ -120,20 +116,17 @@ class Conflicts(Struct):
                 return by_command
             if any(ran.covers(changed) for ran in self.own):
                 return None
-        return self.kept.get(text) or self._by_date(changed)
-
-    def _changed(self, path: bytes) -> datetime | None:
-        if not self.present:
-            return None
-        try:
-            return datetime.fromtimestamp(os.lstat(os.path.join(os.fsencode(self.root), path)).st_mtime, UTC)
-        except OSError:
-            return None
-
-    def _by_date(self, changed: datetime | None) -> str | None:
+        if kept := self.kept.get(text):
+            return kept
         if self.opened is None or changed is None or not self.after - LAG < changed < self.opened - LAG:
             return None
         return next((id for opened, id in self.present if opened - LAG < changed), None)
+
+    def _changed(self, path: bytes) -> datetime | None:
+        with contextlib.suppress(OSError):
+            if self.present:
+                return datetime.fromtimestamp(os.lstat(os.path.join(os.fsencode(self.root), path)).st_mtime, UTC)
+        return None
 
 
 def find_conflicts(workspace: Workspace, journal: Journal, target: Checkpoint) -> Conflicts:

@@ -37,9 +37,7 @@ MEGABYTE = 1_000_000
 def shadow_of(workspace: Workspace, patience: float = PATIENCE) -> Iterator[Shadow]:
     """Lock the worktree's shadow."""
     shadow = _shadow(workspace)
-    if not shadow.directory.exists():
-        files.make_private_directory(shadow.directory.parent)
-        files.make_private_directory(shadow.directory)
+    shadow.make_directory()
     with files.lock(shadow.directory / "lock", patience):  # safeguard: lock-shadow
         shadow.prepare()
         yield shadow
@@ -83,7 +81,7 @@ def make_checkpoint(
     object_store.rely_on(shadow.staging.relied)  # safeguard: sync-borrowed-objects
     object_store.keep(number, parts)
     shadow.staging.relied.clear()
-    head = shadow.head()
+    head = shadow.repository.head()
     made = Checkpoint(
         id=ids.make("cp"),
         worktree=workspace.worktree,
@@ -133,7 +131,7 @@ def beside_of(shadow: Shadow, target: Checkpoint) -> TreeMetadata:
 
 def _look_after(workspace: Workspace, shadow: Shadow) -> None:
     """Merge packs if there are many, and warn if they are large."""
-    sizes = shadow.known.kept_sizes()
+    sizes = shadow.known.kept.values()
     if len(sizes) >= MERGED:
         from holdfast.worktree.packs.prune import merge
 
@@ -158,12 +156,9 @@ def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = N
 def _included(workspace: Workspace) -> list[bytes]:
     """Return the ignored files that match `checkpoint.include`."""
     found: list[bytes] = []
-    patterns = workspace.settings.words("checkpoint.include")
-    if not patterns:
-        return found
-    import glob  # slow to import, and rarely needed
+    for pattern in workspace.settings.words("checkpoint.include"):
+        import glob  # slow to import, and rarely needed
 
-    for pattern in patterns:
         if not os.path.isabs(pattern) and ".." not in pattern.split("/"):
             names = glob.glob(pattern, root_dir=workspace.root, recursive=True, include_hidden=True)
             found += [os.fsencode(name) for name in names if not os.path.isdir(workspace.root / name)]
@@ -243,7 +238,10 @@ def telling_when_interrupted(workspace: Workspace) -> Iterator[None]:
             raise error from None
         if unfinished is None:
             raise
-        raise _failed(unfinished, error) from error
+        told = from_os_error(error) if isinstance(error, OSError) else error
+        left = _broken_off(unfinished, type(told))
+        facts = [("because", told.message), *told.facts, *left.facts]
+        raise type(told)(left.message, facts, [*left.hints, *told.hints]) from error
 
 
 def _unfinished_now(workspace: Workspace) -> Restore | None:
@@ -251,22 +249,9 @@ def _unfinished_now(workspace: Workspace) -> Restore | None:
         return find_unfinished(journal, workspace)
 
 
-def _failed(unfinished: Restore, error: HoldfastError | OSError) -> HoldfastError:
-    told = from_os_error(error) if isinstance(error, OSError) else error
-    left = _broken_off(unfinished, type(told))
-    return type(told)(left.message, [("because", told.message), *told.facts, *left.facts], [*left.hints, *told.hints])
-
-
 def _broken_off(unfinished: Restore, kind: type[HoldfastError]) -> HoldfastError:
-    facts = [("to", unfinished.target), ("from", unfinished.before)]
+    what, hints = "restore", ["`holdfast restore --continue` finishes it", "`holdfast restore --undo` takes it back"]
     if unfinished.verb == VISITING:
-        return kind(
-            "A bisect was interrupted, so the worktree may be a mixture",
-            facts,
-            ["`holdfast restore --continue`, or `--undo`: both lead back to where it began"],
-        )
-    return kind(
-        "A restore was interrupted, so the worktree may be a mixture",
-        facts,
-        ["`holdfast restore --continue` finishes it", "`holdfast restore --undo` takes it back"],
-    )
+        what, hints = "bisect", ["`holdfast restore --continue`, or `--undo`: both lead back to where it began"]
+    facts = [("to", unfinished.target), ("from", unfinished.before)]
+    return kind(f"A {what} was interrupted, so the worktree may be a mixture", facts, hints)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -22,24 +22,7 @@ from holdfast.core.fold.run import VISITING
 from holdfast.core.model import Checkpoint, Draft, Reason, Restore, Run
 from holdfast.core.text import escape_path, path_text, unescape_path
 from holdfast.journal.journal import Journal
-from holdfast.project.checkpoints.conflicts import (
-    SHOWN,
-    find_clashes,
-    find_conflicts,
-    refuse_other_worktree,
-    refuse_others,
-    refuse_unknown,
-)
-from holdfast.project.checkpoints.create import (
-    MEGABYTE,
-    beside_of,
-    find_unfinished,
-    look,
-    make_checkpoint,
-    refuse_unfinished,
-    shadow_of,
-    telling_when_interrupted,
-)
+from holdfast.project.checkpoints import conflicts, create
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -82,21 +65,21 @@ def restore_to(
     workspace: Workspace, choose: Callable[[Journal], Restore], *, dry_run: bool = False, force: bool = False
 ) -> Restored:
     """Restore as `choose` decides, which is called under the lock."""
-    with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
+    with create.telling_when_interrupted(workspace), create.shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
-            refuse_unfinished(journal, workspace)
+            create.refuse_unfinished(journal, workspace)
             restore = RestoreRun(workspace, shadow, journal, choose(journal))
-            others = None if force else find_conflicts(workspace, journal, restore.target)
+            others = None if force else conflicts.find_conflicts(workspace, journal, restore.target)
         if not force:
-            refuse_other_worktree(workspace, restore.target)
+            conflicts.refuse_other_worktree(workspace, restore.target)
         restore.refuse_unknown_paths()
-        scan = look(workspace, shadow)
+        scan = create.look(workspace, shadow)
         plan = restore.plan(scan)
         if restore.is_there_already(plan, scan):
             return restore.said(plan, dry_run=dry_run)
         if dry_run:
-            return structs.replace(restore.said(plan, dry_run=True), clashes=find_clashes(plan, others))
-        refuse_others(plan, others)
+            return structs.replace(restore.said(plan, dry_run=True), clashes=conflicts.find_clashes(plan, others))
+        conflicts.refuse_others(plan, others)
         restore.begin(plan, scan)
         restore.carry_out(plan)
         restore.end()
@@ -105,9 +88,9 @@ def restore_to(
 
 def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
     """Continue a killed restore, or revert it."""
-    with telling_when_interrupted(workspace), shadow_of(workspace) as shadow:
+    with create.telling_when_interrupted(workspace), create.shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
-            unfinished = find_unfinished(journal, workspace)
+            unfinished = create.find_unfinished(journal, workspace)
             if unfinished is None:
                 raise NotFound("No restore was left unfinished", [], ["`holdfast checkpoints`"])
             start, goal = (
@@ -115,11 +98,11 @@ def finish(workspace: Workspace, *, take_back: bool = False) -> Restored:
             )
         restore = start if take_back or unfinished.verb == VISITING else goal
         broken = InterruptedRestore(unfinished, start.then, goal.then)
-        scan = look(workspace, shadow)
+        scan = create.look(workspace, shadow)
         if broken.clear_leftovers(workspace, shadow.reader, scan):
-            scan = look(workspace, shadow)
+            scan = create.look(workspace, shadow)
         if broken.holds_something_new(workspace, shadow, scan):
-            _, scan = make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_CONTINUE)
+            _, scan = create.make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_CONTINUE)
         plan = restore.plan(scan)
         restore.carry_out(plan)
         restore.end(given_up=take_back)
@@ -133,25 +116,25 @@ def visiting(workspace: Workspace) -> Iterator[Callable[[Checkpoint], None]]:
     If killed, the restore is unfinished, and both `--continue` and `--undo` lead to the first state.
     """
     wanted = Restore(ids.make("res"), workspace.clock.now(), before="", target="", verb=VISITING)
-    with shadow_of(workspace) as shadow:
+    with create.shadow_of(workspace) as shadow:
         with workspace.reading() as journal:
-            refuse_unfinished(journal, workspace)
+            create.refuse_unfinished(journal, workspace)
             run = select.current_run(journal, workspace.worktree)
-        made, _ = make_checkpoint(workspace, shadow, run=run, reason=Reason.BEFORE_BISECT)
+        made, _ = create.make_checkpoint(workspace, shadow, run=run, reason=Reason.BEFORE_BISECT)
         wanted.before = wanted.target = made.id
         _note(workspace, "restore.began", wanted)
-        states = [(made.tree, beside_of(shadow, made))]
+        states = [(made.tree, create.beside_of(shadow, made))]
 
     def visit(checkpoint: Checkpoint) -> None:
-        with shadow_of(workspace) as shadow:
+        with create.shadow_of(workspace) as shadow:
             with workspace.reading() as journal:
                 restore = RestoreRun(workspace, shadow, journal, structs.replace(wanted, target=checkpoint.id))
-                others = find_conflicts(workspace, journal, checkpoint) if len(states) == 1 else None
-            scan = look(workspace, shadow)
+                others = conflicts.find_conflicts(workspace, journal, checkpoint) if len(states) == 1 else None
+            scan = create.look(workspace, shadow)
             if is_changed(states[-1], scan):  # the command, or another process, has written something
-                _, scan = make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_BISECT)
+                _, scan = create.make_checkpoint(workspace, shadow, run=restore.run, reason=Reason.BEFORE_BISECT)
             plan = restore.plan(scan)
-            refuse_others(plan, others)
+            conflicts.refuse_others(plan, others)
             _note(workspace, "restore.began", restore.wanted)
             restore.carry_out(plan)
             states.append(restore.then)
@@ -173,11 +156,14 @@ class RestoreRun:
         self.shadow = shadow
         self.wanted = wanted
         self.target = target
-        self.run = _run_of(workspace, journal, wanted)
+        current = select.current_run(journal, workspace.worktree)
+        self.run = journal.find_run(wanted.run) if wanted.run else current
         self.is_same_state = wanted.run is None or _is_at(journal, self.run, wanted.seq_after)
-        self.then: State = (target.tree, beside_of(shadow, target))
+        self.then: State = (target.tree, create.beside_of(shadow, target))
         self.paths = [unescape_path(path) for path in wanted.paths]
-        self.undone = _find_undone(workspace, journal, wanted)
+        ledger = journal.ledger_of(workspace.worktree)
+        ways = [*ledger.undoable, *ledger.redoable] if ledger and wanted.undoes else []
+        self.undone = next((way for way in ways if way.id == wanted.undoes), None)  # None: it undoes none
         undone = journal.find_checkpoint(self.undone.target) if self.undone else None
         self.undone_name = undone.name if undone else None
         self.left: dict[bytes, str] = {}
@@ -186,14 +172,14 @@ class RestoreRun:
     def refuse_unknown_paths(self) -> None:
         unknown = [path for path in self.paths if not holds(self.shadow.reader, self.then, path)]
         if unknown and self.wanted.undoes is None:
-            scan = look(self.workspace, self.shadow)
+            scan = create.look(self.workspace, self.shadow)
             unknown = [path for path in unknown if not holds(self.shadow.reader, (scan.tree, scan.beside), path)]
-            refuse_unknown(self.target.id, unknown)
+            conflicts.refuse_unknown(self.target.id, unknown)
 
     def plan(self, scan: Scan) -> Plan:
         if not self.wanted.code:
             return Plan()
-        limit = self.workspace.settings.whole("checkpoint.file_limit") * MEGABYTE
+        limit = self.workspace.settings.whole("checkpoint.file_limit") * create.MEGABYTE
         self.left = left_alone(scan.beside, self.then[1], self.shadow.stands, self.paths, limit)
         plan = plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
         plan.seen = scan.memory.seen
@@ -206,16 +192,13 @@ class RestoreRun:
         """True if nothing has to be done. An undo is always a step, so that the next one undoes the one before."""
         if plan.acts or self.wanted.undoes is not None or not self.is_same_state:
             return False
-        staged = self.target.staged
-        return not self.wanted.index or staged in (
-            None,
-            self.shadow.staging.tree(scan.memory, self.shadow.reader),
-        )
+        staged = self.shadow.staging.tree(scan.memory, self.shadow.reader) if self.wanted.index else None
+        return not self.wanted.index or self.target.staged in (None, staged)
 
     def begin(self, plan: Plan, scan: Scan) -> None:
         """Make a checkpoint of the present state, and journal the intent."""
         reason = Reason.before(self.wanted.verb)
-        made, _ = make_checkpoint(self.workspace, self.shadow, run=self.run, reason=reason, seen=scan)
+        made, _ = create.make_checkpoint(self.workspace, self.shadow, run=self.run, reason=reason, seen=scan)
         self.wanted.before = made.id
         self.wanted.cleared = [escape_path(path) for path in plan.cleared]
         _note(self.workspace, "restore.began", self.wanted)
@@ -230,14 +213,20 @@ class RestoreRun:
             self._put_index(held)
 
     def end(self, *, given_up: bool = False) -> None:
+        wanted = self.wanted
         with self.workspace.writing() as journal:
-            _return_state(journal, self.wanted)
+            if wanted.run and wanted.seq_after is not None and (run := journal.find_run(wanted.run)) is not None:
+                if wanted.seq_before is None:
+                    wanted.seq_before = run.seq
+                body = {"to": wanted.seq_after, "checkpoint": wanted.target, "restore": wanted.id, "verb": wanted.verb}
+                journal.append(run.id, Draft(fold.RETURNED, body))
             ledger = journal.ledger(self.workspace.worktree)
-            journal.append(ledger.id, Draft("restore.ended", {"restore": self.wanted, "given_up": given_up}))
+            journal.append(ledger.id, Draft("restore.ended", {"restore": wanted, "given_up": given_up}))
         remove_displaced(self.put.returned.values(), self.workspace.place / "aside")
 
     def said(self, plan: Plan, *, dry_run: bool = False, done: bool = False) -> Restored:
         wanted, put = self.wanted, self.put
+        given_up = wanted.verb == VISITING or wanted.undoes == wanted.id
         return Restored(
             restore=wanted if done else None,
             to=wanted.target,
@@ -253,35 +242,30 @@ class RestoreRun:
             left={_as_text(path): why for path, why in self.left.items()},
             event=wanted.seq_after if wanted.run else None,
             later_events=self.run.seq - wanted.seq_after if wanted.run and self.run and wanted.seq_after else 0,
-            taken_back_by=self._taken_back_by() if done else None,
+            taken_back_by=None if given_up or not done else "redo" if wanted.verb == "undo" else "undo",
             undone=self.undone,
             undone_name=self.undone_name,
-            given_up=wanted.verb == VISITING or wanted.undoes == wanted.id,
+            given_up=given_up,
         )
-
-    def _taken_back_by(self) -> str | None:
-        if self.wanted.verb == VISITING or self.wanted.undoes == self.wanted.id:
-            return None
-        return "redo" if self.wanted.verb == "undo" else "undo"
 
     def _prove(self, done: Plan) -> None:
         """Scan again, and refuse a worktree that does not equal the checkpoint."""
-        scan = look(self.workspace, self.shadow)
+        scan = create.look(self.workspace, self.shadow)
         planned = set(done.paths)
-        wrong = [change for change in self.plan(scan).changes if not self._is_excused(change.path, scan)]
-        left = [change.path for change in wrong if change.entry is not None or change.path in planned]
+        wrong = [change for change in self.plan(scan).changes if change.entry is not None or change.path in planned]
+        # not compared: what was displaced and brought back, or exceeds the limits of a scan
+        excused = scan.beside.skipped
+        left = [
+            change.path for change in wrong if not self.put.has_returned(change.path) and change.path not in excused
+        ]
         if left:
             raise Damaged(
                 "The worktree does not equal the checkpoint",
-                [("path", _as_text(path)) for path in left[:SHOWN]],
+                [("path", _as_text(path)) for path in left[: conflicts.SHOWN]],
                 ["if another process was writing: `holdfast restore --continue`", "else: `holdfast restore --undo`"],
             )
         if not self.shadow.reader.pending:
             self.shadow.remember(scan)
-
-    def _is_excused(self, path: bytes, scan: Scan) -> bool:
-        """True if a path cannot be compared: it was displaced and brought back, or exceeds the limits of a scan."""
-        return self.put.has_returned(path) or path in scan.beside.skipped
 
     def _put_index(self, held: Path) -> None:
         """Restore the staged changes. The present index is kept as a file, so that undo restores all of it."""
@@ -308,7 +292,7 @@ class InterruptedRestore(NamedTuple):
     def clear_leftovers(self, workspace: Workspace, reader: Reader, scan: Scan) -> int:
         """Remove partially written files from all directories that the restore may have written to."""
         trees = ((scan.tree, self.start[0]), (self.start[0], self.goal[0]))
-        paths = {found.path for now, then in trees for found in differing(reader, now, then, [])}
+        paths = {found.path for now, then in trees for found in differing(reader, now, then)}
         held = workspace.place / "aside"
         for id in filter(None, (self.wanted.id, self.wanted.undoes)):
             paths.update(path for attempt in list_attempts(held / id) for path in list_displaced(attempt))
@@ -323,25 +307,19 @@ class InterruptedRestore(NamedTuple):
             if any((made.tree, made.beside) == (scan.tree, beside) for made in kept):
                 return False
         ends = (self.start, self.goal)
-        paths = chain(
-            (found.path for found in differing(reader, scan.tree, self.start[0], [])), self._other_modes(scan)
-        )
-        if any(_is_new(_held(reader, now, path), (_held(reader, end, path) for end in ends)) for path in paths):
-            return True
+        other_modes = {path for path, _ in scan.beside.modes.items() ^ self.start[1].modes.items()}
+        paths = chain((found.path for found in differing(reader, scan.tree, self.start[0])), other_modes)
+        for path in paths:
+            held = _held(reader, now, path)
+            if held is not None and held not in (_held(reader, end, path) for end in ends):
+                return True
         return any(not any(_has_directory(reader, end, path) for end in ends) for path in scan.beside.empty)
-
-    def _other_modes(self, scan: Scan) -> set[bytes]:
-        return {path for path, _ in scan.beside.modes.items() ^ self.start[1].modes.items()}
 
 
 def is_changed(state: State, scan: Scan) -> bool:
     """True if files, permissions or empty directories differ from a state; nested repositories do not count."""
     beside = state[1]
     return (state[0], beside.modes, sorted(beside.empty)) != (scan.tree, scan.beside.modes, sorted(scan.beside.empty))
-
-
-def _is_new(now: Held | None, ends: Iterable[Held | None]) -> bool:
-    return now is not None and now not in ends
 
 
 def _held(reader: Reader, state: State, path: bytes) -> Held | None:
@@ -355,11 +333,8 @@ def _held(reader: Reader, state: State, path: bytes) -> Held | None:
 def _has_directory(reader: Reader, state: State, path: bytes) -> bool:
     """True if a state has a directory, empty or not: a restore creates and empties the directories of its files."""
     entry = reader.find(state[0], path)
-    return path in state[1].empty or (entry is not None and entry.is_tree) or _is_above(path, state[1].empty)
-
-
-def _is_above(path: bytes, others: Iterable[bytes]) -> bool:
-    return any(other.startswith(path + b"/") for other in others)
+    is_tree = entry is not None and entry.is_tree
+    return is_tree or any(other == path or other.startswith(path + b"/") for other in state[1].empty)
 
 
 def reversed_way(done: Restore, word: str, workspace: Workspace) -> Restore:
@@ -390,16 +365,6 @@ def _note(workspace: Workspace, kind: str, restore: Restore) -> None:
         journal.append(journal.ledger(workspace.worktree).id, Draft(kind, {"restore": restore}))
 
 
-def _return_state(journal: Journal, wanted: Restore) -> None:
-    if wanted.run is None or wanted.seq_after is None:
-        return
-    if (run := journal.find_run(wanted.run)) is not None:
-        if wanted.seq_before is None:
-            wanted.seq_before = run.seq
-        body = {"to": wanted.seq_after, "checkpoint": wanted.target, "restore": wanted.id, "verb": wanted.verb}
-        journal.append(run.id, Draft(fold.RETURNED, body))
-
-
 def _is_at(journal: Journal, run: Run | None, seq: int | None) -> bool:
     """True if a run is at an event, or was restored to it and has no later event."""
     if run is None or run.seq == seq:
@@ -408,16 +373,5 @@ def _is_at(journal: Journal, run: Run | None, seq: int | None) -> bool:
     return last is not None and last.kind == fold.RETURNED and last.body.get("to") == seq
 
 
-def _find_undone(workspace: Workspace, journal: Journal, wanted: Restore) -> Restore | None:
-    """Find the restore that this one undoes."""
-    ledger = journal.ledger_of(workspace.worktree)
-    ways = [*ledger.undoable, *ledger.redoable] if ledger and wanted.undoes else []
-    return next((way for way in ways if way.id == wanted.undoes), None)
-
-
 def _as_text(path: bytes) -> str:
     return path_text(os.fsdecode(path))
-
-
-def _run_of(workspace: Workspace, journal: Journal, wanted: Restore) -> Run | None:
-    return journal.find_run(wanted.run) if wanted.run else select.current_run(journal, workspace.worktree)

@@ -14,10 +14,10 @@ from datetime import datetime
 import msgspec
 
 from holdfast.core import ids
-from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, Refused, WrongUsage
+from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, WrongUsage
 from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session, Status
 from holdfast.core.text import count, one_line, path_text, sound_text
-from holdfast.journal.codec import UNREADABLE, checkpoint_of
+from holdfast.journal.codec import checkpoint_of, read_record
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import RunQuery
 from holdfast.project.sessions import find_conversation, find_named_conversation
@@ -60,11 +60,8 @@ def get_run(workspace: Workspace, journal: Journal, name: str | None, *, ended_t
         raise several(workspace, "Several runs are open here", open_here)
     if run := newest_run(journal, worktree):
         return run
-    raise NotFound(
-        "No run is open here",
-        [("directory", path_text(workspace.root))],
-        ['`holdfast start "GOAL"`', "`holdfast runs`"],
-    )
+    hints = ['`holdfast start "GOAL"`', "`holdfast runs`"]
+    raise NotFound("No run is open here", [("directory", path_text(workspace.root))], hints)
 
 
 @contextlib.contextmanager
@@ -97,7 +94,6 @@ def _given_run(workspace: Workspace, journal: Journal) -> str | None:
 
 
 def current_run(journal: Journal, worktree: str) -> Run | None:
-    """Return the current run of a worktree, if it is open."""
     run = journal.find_run(journal.view.pointer(worktree) or "")
     return run if run and run.is_open else None
 
@@ -163,7 +159,6 @@ def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkp
 
 
 def _find_only(workspace: Workspace, journal: Journal, kind: str, name: str) -> str | None:
-    """Find the only id that a shortened name matches."""
     found = _matching(workspace, journal, kind, name)
     if len(found) > 1:
         hints = ["give more letters of one", f"`holdfast {kind}s` lists them"]
@@ -190,11 +185,9 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
         error.hints.append("`holdfast diff A -- PATH` means a path")
         raise error
     if found is not None and found.id != word and is_path:
-        raise Ambiguous(
-            f'"{one_line(word, 40)}" is both a checkpoint and a path',
-            [("checkpoint", found.id), ("path", word)],
-            [f"`holdfast diff A {found.id}` means the checkpoint", "`holdfast diff A -- PATH` means the path"],
-        )
+        facts = [("checkpoint", found.id), ("path", word)]
+        hints = [f"`holdfast diff A {found.id}` means the checkpoint", "`holdfast diff A -- PATH` means the path"]
+        raise Ambiguous(f'"{one_line(word, 40)}" is both a checkpoint and a path', facts, hints)
     return found is not None
 
 
@@ -242,9 +235,9 @@ def get_seq(run: Run, name: str) -> int:
 
 def remember(workspace: Workspace, kind: str, shown: list[str]) -> None:
     """Store a list, so that a number can denote a row of it."""
-    new = _new_lists(workspace)
-    new.lists.pop(_terminal(workspace) + kind, None)
-    new.lists[_terminal(workspace) + kind] = shown
+    lists, name = _new_lists(workspace).lists, _terminal(workspace) + kind
+    lists.pop(name, None)
+    lists[name] = shown
 
 
 class NewLists:
@@ -320,10 +313,7 @@ def _lists(workspace: Workspace) -> dict[str, list[str]]:
 
 def _with(workspace: Workspace, new: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return all stored lists, the latest last."""
-    try:
-        kept = msgspec.json.decode(files.read(workspace.here / LISTED) or b"{}", type=dict[str, list[str]])
-    except (*UNREADABLE, Refused):
-        return dict(new)
+    kept = read_record(workspace.here / LISTED, dict[str, list[str]]) or {}
     return {name: shown for name, shown in kept.items() if name not in new} | new
 
 
@@ -378,18 +368,11 @@ def pointed(workspace: Workspace) -> str | None:
 
 def statuses(words: tuple[str, ...], command: str) -> frozenset[str]:
     """Parse names of statuses; `open` is all open ones."""
-    wanted: set[str] = set()
     for word in words:
-        if word == "open":
-            wanted |= OPEN_STATUSES
-        elif word in STATUSES:
-            wanted.add(word)
-        else:
-            known = ", ".join(["open", *STATUSES])
-            raise WrongUsage(
-                f'There is no status "{one_line(word, 40)}"', [("known", known)], [f"`holdfast {command} --help`"]
-            )
-    return frozenset(wanted)
+        if word not in ("open", *STATUSES):
+            facts = [("known", ", ".join(["open", *STATUSES]))]
+            raise WrongUsage(f'There is no status "{one_line(word, 40)}"', facts, [f"`holdfast {command} --help`"])
+    return frozenset(words) - {"open"} | (OPEN_STATUSES if "open" in words else frozenset())
 
 
 def layouts(words: tuple[str, ...]) -> frozenset[str]:

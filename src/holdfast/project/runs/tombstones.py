@@ -43,11 +43,7 @@ def find_exported(place: Path, run: str) -> Exported | None:
 
 
 def list_exported(place: Path) -> list[str]:
-    try:
-        names = sorted(os.listdir(place / EXPORTED))
-    except FileNotFoundError:
-        return []
-    return [told.run for name in names if (told := read_exported(place / EXPORTED / name))]
+    return [told.run for path in files.listed(place / EXPORTED) if (told := read_exported(path))]
 
 
 def read_exported(path: Path) -> Exported | None:

@@ -14,6 +14,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -62,19 +63,17 @@ class Outgoing:
     def add(self, name: str, make: Callable[[], Iterable[bytes]]) -> None:
         """Add a part. It is stored uncompressed if its ratio would look like a decompression bomb."""
         start = os.lseek(self._file, 0, os.SEEK_CUR)
-        try:
-            part = self._write(name, SQUEEZED, make())
-            if _is_bomb(part):
-                self._back_to(start)
-                part = self._write(name, PLAIN, make())
-        except HoldfastError:
-            self._back_to(start)
-            raise
-        self.parts.append(part)
-
-    def _back_to(self, start: int) -> None:
-        os.ftruncate(self._file, start)
-        os.lseek(self._file, start, os.SEEK_SET)
+        for form in (SQUEEZED, PLAIN):
+            part = None
+            try:
+                part = self._write(name, form, make())
+            finally:
+                if part is None or _is_bomb(part):
+                    os.ftruncate(self._file, start)
+                    os.lseek(self._file, start, os.SEEK_SET)
+            if not _is_bomb(part):
+                self.parts.append(part)
+                return
 
     def add_plain(self, name: str, chunks: Iterable[bytes]) -> None:
         """Add a part with a compression of its own."""
@@ -91,10 +90,18 @@ class Outgoing:
 
     def _write(self, name: str, form: str, chunks: Iterable[bytes]) -> Part:
         part, state = Part(name, form, 0, 0, ""), hashlib.sha256()
-        for data in _squeezed(part, chunks) if form == SQUEEZED else _counted(part, chunks):
+        encoder = zlib.compressobj() if form == SQUEEZED else None
+
+        def put(data: bytes) -> None:
             files.write_all(self._file, data)
             state.update(data)
             part.size += len(data)
+
+        for data in chunks:
+            part.length += len(data)
+            put(encoder.compress(data) if encoder else data)
+        if encoder:
+            put(encoder.flush())
         part.sha256 = state.hexdigest()
         return part
 
@@ -154,11 +161,8 @@ class Incoming:
     def __init__(self, descriptor: int, manifest: Manifest) -> None:
         self._file = descriptor
         self.manifest = manifest
-        starts, at = [], len(MAGIC)
-        for part in manifest.parts:
-            starts.append(at)
-            at += part.size
-        self._parts = {part.name: (part, start) for part, start in zip(manifest.parts, starts, strict=True)}
+        ends = accumulate((part.size for part in manifest.parts), initial=len(MAGIC))
+        self._parts = {part.name: (part, start) for part, start in zip(manifest.parts, ends, strict=False)}
 
     def __contains__(self, name: str) -> bool:
         return name in self._parts
@@ -247,19 +251,6 @@ def _digest_of(file: int, end: int) -> bytes:
     for data in _chunks(file, 0, end):
         state.update(data)
     return state.digest()
-
-
-def _counted(part: Part, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    for data in chunks:
-        part.length += len(data)
-        yield data
-
-
-def _squeezed(part: Part, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    encoder = zlib.compressobj()
-    for data in _counted(part, chunks):
-        yield encoder.compress(data)
-    yield encoder.flush()
 
 
 def _expanded(decoder: zlib._Decompress, data: bytes) -> Iterator[bytes]:

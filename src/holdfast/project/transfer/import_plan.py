@@ -57,7 +57,6 @@ class Plan(Struct):
     run: str
     known: int  # events that are here already
     total: int
-    stored: int  # events that the run has here
     forked_from: str | None = None
     forked_at: int | None = None
 
@@ -90,7 +89,8 @@ def _event(line: bytes, run: str, seq: int) -> Event:
     session, agent = found.session, found.agent
     if found.seq != seq or not KIND.match(found.kind) or abs(found.time) >= 1 << 60 or is_deeper(body, DEPTH):
         raise _odd(f"event {seq} is invalid")
-    if not _is_event_id(found.id) or (session and not ids.is_safe(session)) or (agent and len(agent) > LONGEST_NAME):
+    is_id = len(found.id) == 32 and not found.id.strip("0123456789abcdef")
+    if not is_id or (session and not ids.is_safe(session)) or (agent and len(agent) > LONGEST_NAME):
         raise _odd(f"event {seq} has a name that cannot be used")
     if (seq == 1) != (found.kind == "run.started") or (seq == 1 and found.body.get("layout") == LEDGER):
         raise _odd("it does not begin like a run")
@@ -108,10 +108,6 @@ def _at_home(kind: str, body: Body) -> Body:
         if parts[0] != OWNED or ".." in parts:
             raise _odd("a file of another system has a forbidden path")
     return body
-
-
-def _is_event_id(text: str) -> bool:
-    return len(text) == 32 and not text.strip("0123456789abcdef")
 
 
 def check(incoming: Incoming, most: int) -> None:
@@ -142,20 +138,12 @@ def read_checkpoints(incoming: Incoming) -> list[Checkpoint]:
     for made in found:
         name = made.name or "x"
         is_plain = ids.is_safe(made.id) and made.id.startswith("cp-") and made.run == told.run and visible(name) == name
-        if (
-            not is_plain
-            or len(name) > LONGEST_NAME
-            or len(made.message or "") > LONGEST_TEXT
-            or _is_late(made, told.events)
-        ):
+        is_long = len(name) > LONGEST_NAME or len(made.message or "") > LONGEST_TEXT
+        if not is_plain or is_long or not 0 <= (made.seq or 0) <= told.events:
             raise _odd("a checkpoint is invalid")
     if len({made.id for made in found}) != told.checkpoints:
         raise _odd("it does not have the number of checkpoints in its manifest")
     return found
-
-
-def _is_late(made: Checkpoint, events: int) -> bool:
-    return made.seq is not None and not 0 <= made.seq <= events
 
 
 def _check_code(incoming: Incoming, form: Format | None, most: int) -> None:
@@ -177,17 +165,16 @@ def _check_code(incoming: Incoming, form: Format | None, most: int) -> None:
 def plan_receipt(journal: Journal, incoming: Incoming) -> Plan:
     """Find the run here that the events belong to, and how many of them are known."""
     told = incoming.manifest
-    plan = Plan(told.run, 0, told.events, 0)
+    plan = Plan(told.run, 0, told.events)
     for _ in range(FORKS):
         here = journal.find_run(plan.run)
         if here is None:
             return plan
-        plan.stored = here.seq
         plan.known, parted = _common(journal, plan.run, read_events(incoming, told.run))
         if plan.known in (told.events, here.seq):
             return plan
         id = f"run-{_letters(f'{plan.run} {parted}')}"
-        plan = Plan(id, 0, told.events, 0, plan.run, plan.known)
+        plan = Plan(id, 0, told.events, plan.run, plan.known)
     raise _odd("this run has too many diverged copies")
 
 
@@ -196,17 +183,12 @@ def _common(journal: Journal, run: str, theirs: Iterable[Event]) -> tuple[int, s
     known = 0
     ours = journal.events(run)
     for event in theirs:
-        stored = next(ours, None)
-        if stored is None or not _is_same(stored, event, run):
+        stored = next(ours, None)  # compared without the body, since redaction changes those
+        is_same = stored and stored.id in (event.id, _own_id(run, event.id))
+        if not stored or not is_same or (stored.kind, stored.time) != (event.kind, event.time):
             return known, event.id
         known += 1
     return known, ""
-
-
-def _is_same(stored: Event, event: Event, run: str) -> bool:
-    """Compare events without their bodies, since redaction changes those."""
-    same = stored.id in (event.id, _own_id(run, event.id))
-    return same and (stored.kind, stored.time) == (event.kind, event.time)
 
 
 def new_events(journal: Journal, incoming: Incoming, plan: Plan) -> Iterator[Event]:

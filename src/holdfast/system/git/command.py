@@ -202,7 +202,11 @@ class Running:
                 raise Trouble(f"git {self.name} did not finish", [("deadline", f"{deadline:g} s")], HINTS)
             for descriptor, _ in ready:
                 if descriptor == self.input:
-                    left = left[_write(descriptor, left) :]
+                    with contextlib.suppress(BlockingIOError):
+                        try:
+                            left = left[os.write(descriptor, left) :]
+                        except BrokenPipeError:  # the command has stopped reading
+                            left = left[:0]
                     ended = not left
                 else:
                     said[descriptor].append(os.read(descriptor, CHUNK))
@@ -218,16 +222,6 @@ class Running:
         for descriptor in descriptors:
             self._open.discard(descriptor)
             os.close(descriptor)
-
-
-def _write(descriptor: int, data: memoryview) -> int:
-    """Return the number of bytes taken; all of them if the command has stopped reading."""
-    try:
-        return os.write(descriptor, data)
-    except BlockingIOError:
-        return 0
-    except BrokenPipeError:
-        return len(data)
 
 
 class Reader:

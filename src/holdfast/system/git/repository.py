@@ -7,12 +7,13 @@ its name only when it is on disk with its index.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import re
 import struct
 import zlib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,8 +88,8 @@ class Known:
         self._packs: dict[str, PackIndex | None] = {}
         self._large: list[PackIndex] = []
         self._few: set[str] = set()  # ids in small packs, of which there may be dozens
-        self._looks: list[int] = []
-        self._kept: dict[str, int] = {}
+        self._looks: list[tuple[int, int, int] | None] = []
+        self.kept: dict[str, int] = {}  # packs with `.keep` files, nearly always ours -> size
         self.refresh()
 
     def has(self, id: str) -> bool:
@@ -101,29 +102,32 @@ class Known:
 
     def refresh(self) -> None:
         """Read the packs again if their directories changed, as by git's housekeeping."""
-        looks = [_stat(directory + "/pack")[1] for directory in self.directories]
+        looks = [files.signature(directory + "/pack") for directory in self.directories]
         if looks != self._looks:
-            found = [path for directory in self.directories for path in _packs_in(directory)]
+            found = []
+            for directory in self.directories:
+                with contextlib.suppress(*ABSENT):
+                    found += [f"{directory}/pack/{name}" for name in os.listdir(directory + "/pack")]
             paths = {path for path in found if path.endswith(".idx")}
             kept = [path[:-5] for path in found if path.endswith(".keep") and path.startswith(self.directories[0])]
-            self._kept = {stem: self._kept.get(stem) or _stat(stem + ".pack")[0] for stem in kept}
+            self.kept = {stem: self.kept.get(stem) or _size(stem) for stem in kept}
             if not self._packs.keys() <= paths or None in self._packs.values():
                 self._packs, self._large, self._few = {}, [], set()
             for path in paths - self._packs.keys():
-                self._packs[path] = index = _open_index(path, self.form)
-                if index is not None and len(index) > FEW:
+                try:
+                    self._packs[path] = index = PackIndex(Path(path), self.form)
+                except (OSError, ValueError):  # unreadable: its objects are written again
+                    self._packs[path] = None
+                    continue
+                if len(index) > FEW:
                     self._large.append(index)
-                elif index is not None:
+                else:
                     self._few.update(index.names())
             self._looks = looks
 
     def add_kept(self, stem: Path) -> None:
         """Add a pack written since the last refresh."""
-        self._kept[str(stem)] = _stat(f"{stem}.pack")[0]
-
-    def kept_sizes(self) -> Collection[int]:
-        """Return the sizes of the packs with `.keep` files, nearly always ours."""
-        return self._kept.values()
+        self.kept[str(stem)] = _size(stem)
 
 
 class PackIndex:
@@ -178,14 +182,6 @@ class PackIndex:
     def _name(self, number: int) -> bytes:
         start = TABLE + number * self.form.size
         return self._data[start : start + self.form.size]
-
-
-def _open_index(path: str, form: Format) -> PackIndex | None:
-    """Return None for an unreadable index: its objects are then written again."""
-    try:
-        return PackIndex(Path(path), form)
-    except (OSError, ValueError):
-        return None
 
 
 def write_pack(
@@ -282,21 +278,8 @@ def _index_of(table: list[tuple[bytes, int, int]], checksum: bytes, form: Format
     return body + bytes.fromhex(form.digest(body))
 
 
-def _packs_in(directory: str) -> list[str]:
-    try:
-        names = os.listdir(directory + "/pack")
-    except ABSENT:
-        return []
-    return [f"{directory}/pack/{name}" for name in names if name.endswith((".idx", ".keep"))]
-
-
-def _stat(path: str) -> tuple[int, int]:
-    """Return the size and the modification time of a file, zeros if there is none."""
-    try:
-        status = os.stat(path)
-    except ABSENT:
-        return 0, 0
-    return status.st_size, status.st_mtime_ns
+def _size(stem: Path | str) -> int:
+    return (files.signature(f"{stem}.pack") or (0,))[0]
 
 
 def _with_alternates(directory: Path) -> Iterator[Path]:

@@ -162,7 +162,10 @@ def lead(command: Sequence[str], environ: dict[str, str], told: int, failed: int
     The command cannot be the leader itself: the kernel never stops a process whose group is orphaned.
     """
     try:
-        _close_all_but(told, failed)
+        last = 2
+        for number in (*sorted((told, failed)), HIGHEST):  # close all other descriptors
+            os.closerange(last + 1, number)
+            last = number
         child = os.fork()
         if child == 0:
             os.setpgid(0, 0)
@@ -212,10 +215,3 @@ def _bring_to_front(group: int) -> None:
     before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # else the request would stop us
     os.tcsetpgrp(0, group)
     signal.signal(signal.SIGTTOU, before)
-
-
-def _close_all_but(*kept: int) -> None:
-    last = 2
-    for number in (*sorted(kept), HIGHEST):
-        os.closerange(last + 1, number)
-        last = number

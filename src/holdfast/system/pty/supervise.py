@@ -18,7 +18,6 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import FrameType
 from typing import TypeVar
 
 from holdfast.system.pty.child import CHUNK, STATUS, TYPED, Beats, Child, Ended, become, ended, hang_up, lead
@@ -45,7 +44,9 @@ def supervise(
     has_terminal = sys.stdin.isatty() and sys.stdout.isatty() and _is_in_front()
     supervision = OnTerminal if has_terminal else _Plain
     child = supervision(list(command), dict(environ))
-    with _forwarding(child):
+    # An ignored signal stays ignored, as with `nohup`.
+    heard = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
+    with _handled(child.tell, *heard):
         with child:
             over = child.conclude(child.watch(beat, interval))
         return judge(over)
@@ -104,29 +105,13 @@ def _woken() -> Iterator[int]:
     os.set_blocking(writing, False)
     os.set_blocking(reading, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    earlier = signal.signal(signal.SIGCHLD, lambda *_: None)
     try:
-        yield reading
+        with _handled(lambda _: None, signal.SIGCHLD):
+            yield reading
     finally:
-        signal.signal(signal.SIGCHLD, earlier)
         signal.set_wakeup_fd(before)
         os.close(reading)
         os.close(writing)
-
-
-@contextlib.contextmanager
-def _forwarding(child: Child) -> Iterator[None]:
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        child.tell(number)
-
-    # An ignored signal stays ignored, as with `nohup`.
-    heard = [number for number in FORWARDED if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, pass_on) for number in heard}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 REST = 256  # reads after the end of the command: more than the kernel buffers
@@ -183,21 +168,18 @@ class OnTerminal(Child):
 
     def forward(self, number: int) -> None:
         """Send signals of keys to the foreground group, as a terminal does; others to the command."""
-        if number in TYPED or number == signal.SIGHUP:
-            self.tell_front(number)
-        if number == signal.SIGHUP:
-            hang_up(self.pid)
-        elif number not in TYPED:
+        if number not in (*TYPED, signal.SIGHUP):
             super().forward(number)
-
-    def tell_front(self, number: int) -> None:
+            return
         group = os.tcgetpgrp(self.master) if self.is_there else 0
         if group > 0:  # a terminal being closed has no foreground group, and 0 would mean our own
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, number)
+        if number == signal.SIGHUP:
+            hang_up(self.pid)
 
     def watch(self, beat: Callable[[], None], interval: float) -> Ended:
-        with _on(signal.SIGWINCH, self.resize), Beats(beat, interval) as beats:
+        with _handled(lambda _: self.resize(), signal.SIGWINCH), Beats(beat, interval) as beats:
             while True:
                 ready, able, _ = select.select(*self.sides(), [], beats.left)
                 if self.told in ready and (over := self.look()) is not None:
@@ -206,7 +188,8 @@ class OnTerminal(Child):
                 if self.is_there and self.master in ready:
                     self.show()
                 if self.is_there and able:
-                    self.feed()
+                    with contextlib.suppress(BlockingIOError):  # the command may wait for its output to be read
+                        self.typed = self.typed[os.write(self.master, self.typed) :]
                 if self.is_there and 0 in ready:
                     self.hear()
                 beats.keep()
@@ -228,7 +211,12 @@ class OnTerminal(Child):
             return None
         _, monitored = os.waitpid(self.monitor, 0)
         over = ended(status if told else monitored)
-        if not self.is_there or not _is_open():
+        is_open = self.is_there
+        try:
+            termios.tcgetattr(0)
+        except termios.error:
+            is_open = False
+        if not is_open:
             self.note(signal.SIGHUP)
         return over
 
@@ -263,11 +251,6 @@ class OnTerminal(Child):
         self.note(signal.SIGHUP)
         self.is_there = False
         os.close(self.master)
-
-    def feed(self) -> None:
-        """Write typed input, as much as is accepted: the command may wait for its output to be read."""
-        with contextlib.suppress(BlockingIOError):
-            self.typed = self.typed[os.write(self.master, self.typed) :]
 
     def show(self) -> bool:
         """Copy output; False if there is none."""
@@ -305,14 +288,6 @@ def _typed(data: bytes) -> bytes:
     return SEQUENCE.sub(lambda found: found[0] if found[0] in CONTROL_C else b"", data)
 
 
-def _is_open() -> bool:
-    try:
-        termios.tcgetattr(0)
-    except termios.error:
-        return False
-    return True
-
-
 def _size() -> bytes:
     try:
         return fcntl.ioctl(0, termios.TIOCGWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
@@ -321,9 +296,11 @@ def _size() -> bytes:
 
 
 @contextlib.contextmanager
-def _on(number: int, act: Callable[[], None]) -> Iterator[None]:
-    before = signal.signal(number, lambda *_: act())
+def _handled(act: Callable[[int], object], *numbers: int) -> Iterator[None]:
+    """Handle these signals in the block."""
+    before = {number: signal.signal(number, lambda number, _frame: act(number)) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(number, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -54,11 +54,9 @@ class ObjectStore:
     def refuse_links(self) -> None:
         """Refuse to work behind a link, which would redirect writes and deletions out of the project."""
         if link := self.find_link():
-            raise Refused(
-                "A directory in which checkpoints are kept is a link, so none is written",
-                [("path", link)],
-                ["put a directory in the place of the link", "work in a clone, which `git clone` makes"],
-            )
+            facts = [("path", link)]
+            hints = ["put a directory in the place of the link", "work in a clone, which `git clone` makes"]
+            raise Refused("A directory in which checkpoints are kept is a link, so none is written", facts, hints)
 
     def find_link(self) -> Path | None:
         objects = self.git.objects
@@ -74,8 +72,12 @@ class ObjectStore:
     def keep_many(self, shelved: dict[int, dict[bytes, Entry]], *, anew: bool = False) -> None:
         """Store checkpoints with one update of the ref, durably; `anew` drops all others."""
         root = self._add_tree([]) if anew else self.tip()
-        trees = {number: self._add_tree(_renamed(parts)) for number, parts in shelved.items()}
-        self._point_at(root, {_shelf(number): Entry(DIRECTORY, b"", tree) for number, tree in trees.items()})
+        named = {
+            number: [Entry(entry.mode, name, entry.id) for name, entry in parts.items()]
+            for number, parts in shelved.items()
+        }
+        trees = {_shelf(number): self._add_tree(entries) for number, entries in named.items()}
+        self._point_at(root, {shelf: Entry(DIRECTORY, b"", tree) for shelf, tree in trees.items()})
 
     def drop(self, numbers: Iterable[int]) -> None:
         """Remove checkpoints from the ref. Their objects are deleted when packs are pruned."""
@@ -118,13 +120,11 @@ class ObjectStore:
         """
         pending = self.reader.pending
         loose = {id: path for id in ids if id not in pending and (path := self.known.find_loose(id))}
-        pending |= {id: (TREE, data) for id in loose if (data := self._cached_tree(id))}
+        for id in loose:
+            data = format_tree(self.reader.trees.get(id, []))
+            if data and self.git.form.id_of(TREE, data) == id:  # it was read before, and is in canonical form
+                pending[id] = (TREE, data)
         sync_objects([path for id, path in loose.items() if id not in pending])
-
-    def _cached_tree(self, tree: str) -> bytes | None:
-        """Return the bytes of a tree that was read before; None if it was not, or is not in canonical form."""
-        data = format_tree(self.reader.trees.get(tree, []))
-        return data if self.git.form.id_of(TREE, data) == tree else None
 
     def bring(self, objects: dict[str, tuple[str, bytes]]) -> None:
         """Write imported objects that are not here yet."""
@@ -141,7 +141,8 @@ class ObjectStore:
         if not directory.is_dir():
             return []
         keeps = [path for path in directory.glob("pack-*.keep") if (files.read(path, 64) or b"") == KEEP]
-        return sorted((path.with_suffix(".idx") for path in keeps if path.with_suffix(".idx").exists()), key=_age)
+        indexes = (path.with_suffix(".idx") for path in keeps if path.with_suffix(".idx").exists())
+        return sorted(indexes, key=lambda path: (files.signature(path) or (0, 0))[1])
 
     def add(self, kind: str, data: bytes) -> str:
         """Add an object to those that are written next, unless the repository has it. Returns its id."""
@@ -261,16 +262,5 @@ def is_wanted(path: bytes, wanted: Collection[bytes]) -> bool:
     return not wanted or any(path == name or path.startswith(name + b"/") for name in wanted)
 
 
-def _renamed(parts: dict[bytes, Entry]) -> list[Entry]:
-    return [Entry(entry.mode, name, entry.id) for name, entry in parts.items()]
-
-
 def _shelf(number: int) -> bytes:
     return b"%x/%02x/%02x" % (number // SHELF // SHELF, number // SHELF % SHELF, number % SHELF)
-
-
-def _age(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

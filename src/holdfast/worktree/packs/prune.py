@@ -46,7 +46,8 @@ class Pruned(Struct):
 
 def stored_bytes(object_store: ObjectStore) -> int:
     """Return the size of our packs."""
-    return sum(_size(path.with_suffix(suffix)) for path in object_store.packs() for suffix in (".pack", ".idx"))
+    paths = (path.with_suffix(suffix) for path in object_store.packs() for suffix in (".pack", ".idx"))
+    return sum((files.signature(path) or (0,))[0] for path in paths)
 
 
 def merge(shadow: Shadow) -> int:
@@ -91,14 +92,22 @@ def prune(shadow: Shadow, place: Path, say: Say, named: Iterable[str] = ()) -> P
         if missing := {*pointed.values()} - roots:
             raise Damaged("The list of checkpoints is missing", [("tree", sorted(missing)[0])], ["`holdfast verify`"])
         needed = _needed(shadow, place, ours, used, roots, say)
-        chosen = _worth_rewriting(shadow, [path for path in packs if path not in lately], packs, needed)
+        rest = [path for path in packs if path not in lately]
+        small = _small(rest, shadow)
+        # those with something to leave out, and the small ones if there are several
+        chosen = sorted(
+            {path for path in rest if not packs[path] <= needed} | (set(small) if len(small) > 1 else set())
+        )
         say("rewriting packs", 0, len(chosen))
         standing = {id for path in packs if path not in chosen for id in packs[path]}
         kept = {id for path in chosen for id in packs[path] if id in needed} - standing
         gone = _move_away({path: dates[path] for path in chosen}, _write(shadow, kept, MARKED))
         left = [path for path in (shadow.git.objects / "pack").glob("*") if LEFTOVER.match(path.name)]
         _lock_worktrees(place, held, locked)  # safeguard: lock-new-worktrees
-        _discard(left)
+        for path in left:  # begun before we had every lock: a writer holds one, so theirs have ended
+            path.unlink(missing_ok=True)
+        if left:
+            files.sync_directory(left[0].parent)
         if tips(shadow) == pointed:
             result.rewritten = _unlink(gone)
         else:  # a new worktree has made a checkpoint meanwhile, which may need these
@@ -114,17 +123,13 @@ def _needed(shadow: Shadow, place: Path, ours: set[str], used: set[str], roots: 
     needed = ours.intersection(reached(shadow, roots))
     say("reading commits", 1, 2)
     if needed != ours:
-        needed |= used | _only_in_ours(shadow, ours.intersection(needed_by_user(shadow, place, used)))
+        names = ours.intersection(needed_by_user(shadow, place, used))
+        loose = {id: f"{shadow.git.objects}/{id[:2]}/{id[2:]}" for id in names}
+        sound = {id: path for id, path in loose.items() if _is_sound(shadow, id, path)}
+        sync_objects(sound.values())
+        needed |= used | (names - sound.keys())
     say("reading commits", 2, 2)
     return needed
-
-
-def _only_in_ours(shadow: Shadow, names: set[str]) -> set[str]:
-    """Return objects of the user's history without an intact loose copy; the loose copies are synced."""
-    loose = {id: f"{shadow.git.objects}/{id[:2]}/{id[2:]}" for id in names}
-    sound = {id: path for id, path in loose.items() if _is_sound(shadow, id, path)}
-    sync_objects(sound.values())
-    return names - sound.keys()
 
 
 def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
@@ -137,30 +142,24 @@ def _is_sound(shadow: Shadow, id: str, path: str) -> bool:
     return shadow.git.form.id_of(head.partition(b" ")[0].decode("ascii", "replace"), data) == id
 
 
-def _worth_rewriting(shadow: Shadow, packs: list[Path], names: dict[Path, set[str]], needed: set[str]) -> list[Path]:
-    """Return packs with something to leave out, and the small ones if there are several."""
-    small = _small(packs, shadow)
-    return sorted({path for path in packs if not names[path] <= needed} | (set(small) if len(small) > 1 else set()))
-
-
 def _write(shadow: Shadow, names: Iterable[str], date: float) -> str:
     """Write these objects as one pack, which is marked as ours before git can see it. Returns its name."""
     listed = name_objects(shadow, set(names))
     if not listed:
         return ""
     directory = shadow.git.objects / "pack"
-    with shadow.scratch() as scratch:
-        (scratch / "pack").mkdir()
+    with shadow.scratch() as place:
+        (place / "pack").mkdir()
         arguments = ("--delta-base-offset", "--no-reuse-delta", "-q", "--window=50", "--window-memory=256m")
-        base = str(scratch / "pack" / "pack")
-        made = shadow.git.run("pack-objects", *arguments, "--threads=1", base, input=listed, scratch=scratch)
+        base = str(place / "pack" / "pack")
+        made = shadow.git.run("pack-objects", *arguments, "--threads=1", base, input=listed, scratch=place)
         name = f"pack-{made.decode().strip()}"
         if not (directory / f"{name}.idx").exists():
-            os.utime(scratch / "pack" / f"{name}.pack", (date, date))
+            os.utime(place / "pack" / f"{name}.pack", (date, date))
             files.write(directory / f"{name}.keep", KEEP, 0o444)
             for suffix in (".rev", ".pack", ".idx"):
                 with contextlib.suppress(FileNotFoundError):
-                    os.rename(scratch / "pack" / f"{name}{suffix}", directory / f"{name}{suffix}")
+                    os.rename(place / "pack" / f"{name}{suffix}", directory / f"{name}{suffix}")
     files.sync_directory(directory)
     return name
 
@@ -218,17 +217,6 @@ def _clear_leftovers(directory: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _discard(begun: list[Path]) -> None:
-    """Delete temporary files that were begun before we had every lock: their writers have ended.
-
-    A writer holds the lock of its worktree, which exists before its file. Later files are not in the list.
-    """
-    for path in begun:
-        path.unlink(missing_ok=True)
-    if begun:
-        files.sync_directory(begun[0].parent)
-
-
 def _lock_worktrees(place: Path, held: contextlib.ExitStack, locked: set[Path]) -> set[Path]:
     """Lock every worktree, always in the same order, against deadlocks."""
     for path in sorted(set((place / "worktrees").glob("*/lock")) - locked):
@@ -275,13 +263,6 @@ def _date(path: Path) -> float:
     return path.with_suffix(".pack").stat().st_mtime
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
 # Hints
 
 
@@ -293,10 +274,9 @@ def name_objects(shadow: Shadow, ids: set[str]) -> bytes:
         for entry in parse_tree(data or b"", shadow.git.form):
             if entry.id in ids:
                 above[entry.id] = (tree, entry.name)
-    return b"".join(id.encode() + b" " + _path(id, above) + b"\n" for id in sorted(ids))
-
-
-def _path(id: str, above: dict[str, tuple[str, bytes]]) -> bytes:
-    """Return the last two names of an object's path, which are enough to tell files of one name apart."""
-    parent, name = above.get(id, ("", b""))
-    return (above.get(parent, ("", b""))[1] + b"/" + name).replace(b"\n", b"?")
+    lines = []
+    for id in sorted(ids):
+        parent, name = above.get(id, ("", b""))  # the last two names are enough to tell files of one name apart
+        path = above.get(parent, ("", b""))[1] + b"/" + name
+        lines.append(id.encode() + b" " + path.replace(b"\n", b"?") + b"\n")
+    return b"".join(lines)

@@ -101,7 +101,12 @@ def needed_by_user(shadow: Shadow, place: Path, also: Iterable[str]) -> Iterator
     commits = {id.decode() for kind, id in pointers if kind == b"commit"}
     tags = [id.decode() for kind, id in pointers if kind == b"tag"]
     refs = (id for name, id in _refs(shadow) if not name.startswith("refs/holdfast/"))
-    maybe = {*_unpacked(shadow.git.objects), *_set_aside(shadow), *refs, *also}
+    paths = shadow.git.objects.glob("[0-9a-f][0-9a-f]/*")
+    loose = (path.parent.name + path.name for path in paths if NAME.match(os.fsencode(path.parent.name + path.name)))
+    aside = [path.with_suffix(".idx") for path in (shadow.git.objects / "pack").glob("*.mtimes")]
+    # unreachable objects that git's own garbage collection keeps for some weeks
+    kept = (id for path in aside if path.exists() for id in PackIndex(path, shadow.git.form).names())
+    maybe = {*loose, *kept, *refs, *also}
     found = kinds(shadow, [*maybe, *(f"{id}^{{}}" for id in tags)])
     yield from reached(shadow, {*commits, *(id for id, kind in found.items() if kind in ("commit", "tree", "blob"))})
     yield from _indexed(shadow, place)
@@ -147,16 +152,3 @@ def _refs(shadow: Shadow) -> Iterator[tuple[str, str]]:
                 id = (files.read(path) or b"").strip()
                 if NAME.match(id):
                     yield str(path.relative_to(top)), id.decode()
-
-
-def _unpacked(objects: Path) -> Iterator[str]:
-    for path in objects.glob("[0-9a-f][0-9a-f]/*"):
-        if NAME.match(os.fsencode(path.parent.name + path.name)):
-            yield path.parent.name + path.name
-
-
-def _set_aside(shadow: Shadow) -> Iterator[str]:
-    """Yield the unreachable objects that git's own garbage collection keeps for some weeks."""
-    for path in (shadow.git.objects / "pack").glob("*.mtimes"):
-        if path.with_suffix(".idx").exists():
-            yield from PackIndex(path.with_suffix(".idx"), shadow.git.form).names()

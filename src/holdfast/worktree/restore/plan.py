@@ -61,11 +61,8 @@ class Plan(Struct):
     def acts(self) -> dict[bytes, str]:
         """Return the action for each path; a directory ends with a slash."""
         made = dict.fromkeys((path + b"/" for path in (*self.make_empty, *self.keep_empty)), "create")
-        return (
-            {change.path: change.act for change in self.changes}
-            | made
-            | dict.fromkeys((path + b"/" for path in self.drop_empty), "remove")
-        )
+        dropped = dict.fromkeys((path + b"/" for path in self.drop_empty), "remove")
+        return {change.path: change.act for change in self.changes} | made | dropped
 
 
 def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes] = ()) -> Plan:
@@ -223,11 +220,9 @@ def _refuse_repositories(plan: Plan, here: TreeMetadata) -> None:
     """Refuse to write below a nested repository that was made since: no scan would find those files again."""
     for change in plan.changes if here.links else ():
         if change.entry is not None and (above := _is_below(change.path, here.links)):
-            raise Refused(
-                "A repository was made in a directory of which the checkpoint holds files",
-                [("repository", os.fsdecode(above)), ("file", os.fsdecode(change.path))],
-                ["move its `.git` away, or name the paths that you want back"],
-            )
+            facts = [("repository", os.fsdecode(above)), ("file", os.fsdecode(change.path))]
+            hints = ["move its `.git` away, or name the paths that you want back"]
+            raise Refused("A repository was made in a directory of which the checkpoint holds files", facts, hints)
 
 
 def _is_below(path: bytes, directories: Iterable[bytes]) -> bytes | None:
@@ -250,7 +245,9 @@ def keep_ignored(shadow: Shadow, plan: Plan, tree: str) -> set[bytes]:
 def ignored_then(shadow: Shadow, tree: str, paths: Iterable[bytes]) -> set[bytes]:
     """Return the paths that a tree's own ignore rules match. Git runs in a directory with only these rules."""
     asked = list(paths)
-    rules = {path: data for path in set(_rules_for(asked)) if (data := _content(shadow, tree, path)) is not None}
+    above = {RULES, *(parent + b"/" + RULES for path in asked for parent in parents(path))}
+    found = {path: entry for path in above if (entry := shadow.reader.find(tree, path)) and not entry.is_tree}
+    rules = {path: data for path, entry in found.items() if (data := shadow.reader.read(entry.id)) is not None}
     if not rules:
         return set()
     with shadow.scratch() as place:
@@ -262,15 +259,3 @@ def ignored_then(shadow: Shadow, tree: str, paths: Iterable[bytes]) -> set[bytes
         there = Git(shadow.git.directory, place, shadow.git.objects, shadow.git.index, shadow.git.form)
         there.excludes = shadow.git.excludes
         return find_ignored(there, asked)
-
-
-def _rules_for(paths: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield every `.gitignore` path that applies to these paths."""
-    for path in paths:
-        yield from (above + b"/" + RULES for above in parents(path))
-    yield RULES
-
-
-def _content(shadow: Shadow, tree: str, path: bytes) -> bytes | None:
-    entry = shadow.reader.find(tree, path)
-    return shadow.reader.read(entry.id) if entry and not entry.is_tree else None

@@ -83,19 +83,16 @@ class WorktreeWriter:
         full = self._full(path)
         self._make_parents(path)
         place = self._place(path)
-        if self._many:
-            self._write_over(place, path, data, mode, kept)
-        else:
+        if not self._many:
             self._replace(place, path, data, mode, kept)
+        else:
+            stands = self._clear_the_way(place, path, kept)
+            if mode is None or not stands or not _overwrite(place, data, mode):
+                if stands:
+                    os.unlink(place)
+                self._make(place, data, mode)
         self.done.written += 1
         self._touched.add(os.path.dirname(full))
-
-    def _write_over(self, place: bytes, path: bytes, data: bytes, mode: int | None, kept: Kept | None) -> None:
-        stands = self._clear_the_way(place, path, kept)
-        if mode is None or not stands or not _overwrite(place, data, mode):
-            if stands:
-                os.unlink(place)
-            self._make(place, data, mode)
 
     def _replace(self, place: bytes, path: bytes, data: bytes, mode: int | None, kept: Kept | None) -> None:
         """Write, sync and rename. The present file is checked last, as it may be saved during a slow sync."""
@@ -113,7 +110,7 @@ class WorktreeWriter:
         if mode is None:
             os.symlink(data, place)
         else:
-            _write_file(place, data, mode, synced=not self._many)
+            files.write_new(place, data, mode, synced=not self._many)
 
     def set_mode(self, path: bytes, mode: int, kept: Kept | None = None) -> None:
         """Change the permission bits of a file with the right content; one that was changed meanwhile is left."""
@@ -182,11 +179,9 @@ class WorktreeWriter:
         parts = path.split(b"/")
         # safeguard: path-of-checkpoint
         if b".." in parts or b"" in parts or b"." in parts or is_within(path, self.borders):
-            raise Refused(
-                "A checkpoint names a path that is not inside the worktree",
-                [("path", os.fsdecode(path))],
-                ["`holdfast checkpoints` lists others"],
-            )
+            facts = [("path", os.fsdecode(path))]
+            hints = ["`holdfast checkpoints` lists others"]
+            raise Refused("A checkpoint names a path that is not inside the worktree", facts, hints)
         return self.root + b"/" + path
 
     def _make_parents(self, path: bytes) -> None:
@@ -325,17 +320,6 @@ def _change_mode(place: bytes, mode: int) -> bool:
         if is_file:
             os.chmod(os.path.dirname(safe_paths.name_of(descriptor, place + b"/x")), mode)
         return is_file
-    finally:
-        os.close(descriptor)
-
-
-def _write_file(path: bytes, data: bytes, mode: int, *, synced: bool) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        files.write_all(descriptor, data)
-        os.fchmod(descriptor, mode)
-        if synced:  # safeguard: sync-restored-file
-            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
