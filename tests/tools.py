@@ -89,3 +89,8 @@ def an_event(kind: str, body: dict[str, Any] | None = None, seq: int = 1, **chan
     """An event of `a_run`."""
     fields = {"id": f"{seq:032x}", "time": NOON, "session": None, "agent": None}
     return Event(run="run-0000000000", seq=seq, kind=kind, body=body or {}, **{**fields, **changes})
+
+
+def unfenced(text: str) -> str:
+    """The text inside the fence of restored text."""
+    return "\n".join(text.rstrip("\n").split("\n")[2:-1])

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec import structs
 
 from holdfast.core.brief import Brief, plan_brief
 from holdfast.core.model import Action, Decision, Note, Prompt, Run, Session, Status, Task, Worker
 from holdfast.core.text import visible
-from holdfast.core.untrusted_text import ROOM, opened
+from holdfast.core.untrusted_text import ROOM
 from tests.strategies import WILD_TEXT, examples, many_examples
-from tests.tools import NOON, a_run, a_session
+from tests.tools import NOON, a_run, a_session, unfenced
 
 SECTIONS = [
     "Where it stopped", "Open tasks", "Decisions", "Done", "Last prompts", "Last actions",
@@ -63,11 +64,35 @@ def test_a_brief_that_fits_says_everything_in_the_order_of_its_importance() -> N
 
 
 def test_a_brief_begins_with_the_run_its_goal_and_where_it_stands() -> None:
-    lines = opened(brief(full_run()).text).splitlines()
+    lines = unfenced(brief(full_run()).text).splitlines()
     assert lines[0] == "# Where run run-0000000000 stands"
     assert lines[2:5] == [
         "Goal: a goal [0m]", "Name: Retries", "Status: interrupted; 2 tasks done, 3 open; 1 event",
     ]  # fmt: skip
+
+
+LATER = NOON + timedelta(hours=3)
+SAME_WORK: dict[str, tuple[Run, Session | None]] = {
+    "later, after more events": (structs.replace(full_run(), seq=9), None),
+    "another last call": (structs.replace(full_run(), last_call="PostToolUse Read"), None),
+    "another last action": (full_run(), a_session(last_action="read notes.md")),
+}
+OTHER_WORK: dict[str, Run] = {
+    "another goal": structs.replace(full_run(), goal="another goal"),
+    "a task more": structs.replace(full_run(), tasks=[Task("t9", "one more", NOON)]),
+    "another reply": structs.replace(full_run(), reply="It was the cache"),
+    "text like a line that does not last": structs.replace(full_run(), notes=[Note("n9", "Status: done", NOON)]),
+}
+
+
+@pytest.mark.parametrize(("run", "last"), SAME_WORK.values(), ids=SAME_WORK)
+def test_a_brief_of_the_same_work_has_the_same_digest(run: Run, last: Session | None) -> None:
+    assert plan_brief(run, last, LATER, USUAL, chance=lambda: "rrrrrrrrrr").digest == brief(full_run()).digest
+
+
+@pytest.mark.parametrize("run", OTHER_WORK.values(), ids=OTHER_WORK)
+def test_a_brief_of_other_work_has_another_digest(run: Run) -> None:
+    assert brief(run).digest != brief(full_run()).digest
 
 
 def test_a_brief_says_which_run_when_and_how_much_it_may_say() -> None:
@@ -138,7 +163,7 @@ def test_a_brief_that_is_too_short_names_all_that_it_left_out_and_how_to_get_it(
     found = brief(full_run(size), budget)
     assert found.left_out
     assert [name for name in found.left_out if name not in found.text] == []
-    assert opened(found.text).endswith("See `holdfast show`")
+    assert unfenced(found.text).endswith("See `holdfast show`")
 
 
 def test_what_is_left_out_is_counted() -> None:

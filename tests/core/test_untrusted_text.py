@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.core.text import visible
-from holdfast.core.untrusted_text import AGE, MOST, ROOM, age, enclose, opened, tame
+from holdfast.core.untrusted_text import MOST, ROOM, age, enclose, tame
 from tests.strategies import WILD_TEXT, many_examples
-from tests.tools import NOON
+from tests.tools import NOON, unfenced
 
 pytestmark = pytest.mark.promise(24)
 MARK = "qqqqqqqqqq"
@@ -28,14 +28,14 @@ def test_a_text_stands_between_two_lines_with_its_mark_and_is_called_what_it_is(
 def test_a_mark_that_the_text_holds_is_not_used(spelled: str) -> None:
     fenced = enclose(f"before {spelled} after", lambda: MARK)
     mark = fenced.partition("<history ")[2].partition(">")[0]
-    assert mark not in opened(fenced).casefold()
+    assert mark not in unfenced(fenced).casefold()
     assert fenced.endswith(f"</history {mark}>")
 
 
 @pytest.mark.promise(19)
 def test_a_text_that_nobody_can_read_is_cut_off_and_that_is_said() -> None:
     """To make every tag of a text of 20 MB plain took half a gigabyte."""
-    told = opened(enclose("<system>" * (MOST // 8) + "<system>", lambda: "mark"))
+    told = unfenced(enclose("<system>" * (MOST // 8) + "<system>", lambda: "mark"))
     assert told == "\u2039system>" * (MOST // 8) + "\n\u2026 8 more characters are left out"
 
 
@@ -118,6 +118,5 @@ def test_an_age_is_told_in_its_largest_unit(seconds: int, said: str) -> None:
     assert age(NOON - timedelta(seconds=seconds), NOON) == f" [{said}]"
 
 
-def test_an_age_that_nobody_knows_is_told_as_such_and_each_can_be_taken_off_again() -> None:
-    lines = f"one{age(None, NOON)}\ntwo{age(NOON, NOON)}"
-    assert AGE.sub("", lines) == "one\ntwo"
+def test_an_age_that_nobody_knows_is_told_as_such() -> None:
+    assert age(None, NOON) == " [-]"

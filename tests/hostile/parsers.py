@@ -44,7 +44,7 @@ from holdfast.worktree.metadata import TreeMetadata
 from holdfast.worktree.packs.portable import Shapes, check_beside, format_pack, parse_pack
 from tests import faber_states, go_team_project, orchestrator_files
 from tests.hostile.inputs import GOOD_CALL, HOSTILE, ODD_JSON
-from tests.tools import a_run
+from tests.tools import a_run, unfenced
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HERE = Path("/project/state.json")
@@ -334,7 +334,7 @@ def show(data: bytes) -> None:
     shown = as_text(data)
     body = untrusted_text.tame(shown[: untrusted_text.MOST])
     assert len(body) <= len(shown)
-    told = untrusted_text.opened(untrusted_text.enclose(shown, lambda: "mark"))
+    told = unfenced(untrusted_text.enclose(shown, lambda: "mark"))
     assert told == body if len(shown) <= untrusted_text.MOST else told.startswith(body)
     for written in (text.as_markdown, text.as_code, text.as_xml, text.spelled):  # one at a time, as they are used
         made = written(shown)

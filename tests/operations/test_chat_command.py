@@ -14,7 +14,6 @@ from holdfast.core import chat_commands
 from holdfast.core.errors import Ambiguous, NotFound, Refused, WrongUsage
 from holdfast.core.model import Draft, Process, Status
 from holdfast.core.text import visible
-from holdfast.core.untrusted_text import opened
 from holdfast.operations.chat_command import ACTIONS
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
@@ -22,6 +21,7 @@ from tests.ingest.test_routing import a_client, prompt, sessions, tell
 from tests.orchestrator_files import schema_1_0
 from tests.orchestrator_project import archived, orchestrate, put_session, session_of
 from tests.sessions import kinds_of, run_of
+from tests.tools import unfenced
 from tests.worktrees import picture, put, take
 
 
@@ -89,7 +89,7 @@ def test_brief_is_what_the_next_session_would_be_told(begun: Workspace) -> None:
     for number in range(300):
         holdfast.note(begun, f"note {number} " + "x" * 100)
     text = say(begun, "*brief")
-    assert opened(text).startswith(f"# Where run {run_of(begun).id} stands")
+    assert unfenced(text).startswith(f"# Where run {run_of(begun).id} stands")
     assert text.endswith(f"</history {text.partition('<history ')[2][:10]}>")
 
 

@@ -11,12 +11,11 @@ import holdfast
 from holdfast.core.brief import Brief
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.model import Draft
-from holdfast.core.untrusted_text import opened
 from holdfast.layouts.save import Saved
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock
 from tests.sessions import a_worktree, run_of
-from tests.tools import hook
+from tests.tools import hook, unfenced
 from tests.worktrees import put
 
 
@@ -113,7 +112,7 @@ def test_loading_is_the_brief_and_saving_is_save(begun: Workspace) -> None:
     holdfast.decide(begun, "Use backoff")
     loaded = holdfast.session_load(begun, budget=5000)
     assert isinstance(loaded, Brief)
-    assert opened(loaded.text) == opened(holdfast.brief(begun, budget=5000).text)
+    assert unfenced(loaded.text) == unfenced(holdfast.brief(begun, budget=5000).text)
     assert "Use backoff" in loaded.text
     saved = holdfast.session_save(begun)
     assert isinstance(saved, Saved)

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.untrusted_text import opened
 from tests.faber_states import ACTIVE, RUN, RUNS, a_state, put, put_state, with_a_session
 from tests.surfaces.faber_files import OPEN, STATE
 from tests.surfaces.terminal import Terminal
-from tests.tools import Command
+from tests.tools import Command, unfenced
 
 Say = Callable[..., Command]
 
@@ -126,11 +125,11 @@ def test_save_in_a_faber_run_is_session_save(active: Path, say: Say) -> None:
 
 def test_load_in_a_run_of_our_own_is_the_brief(repository: Path, say: Say) -> None:
     run = say("start", "Ship it").ok().out.strip()
-    brief = opened(say("brief").ok().out)
+    brief = unfenced(say("brief").ok().out)
     assert run in brief
     for name in ("load", "session-load", "prime-context"):
-        assert opened(say(name).ok().out) == brief
-        assert opened(say(name, "--run-id", run).ok().out) == brief
+        assert unfenced(say(name).ok().out) == brief
+        assert unfenced(say(name, "--run-id", run).ok().out) == brief
     assert say("session-save").ok().out.startswith("cp-")
 
 

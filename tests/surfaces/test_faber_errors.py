@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.untrusted_text import opened
 from tests.environments import humble
 from tests.faber_states import ACTIVE, OLD_ACTIVE, RUN, a_state, put, put_state, with_a_session
 from tests.surfaces.faber_files import STATE, workflow
-from tests.tools import Command
+from tests.tools import Command, unfenced
 
 Say = Callable[..., Command]
 
@@ -243,7 +242,7 @@ def test_a_warning_has_the_documents_form(name: str, active: Path, say: Say, mar
     (active / "bin").write_bytes(b"a\0b")
     (active / "large").write_bytes(b"x" * 200 * 1024)
     (active / "huge").write_bytes(b"x" * (1024 * 1024 + 1))
-    told = opened(say("session-load").ok().err) + "\n"
+    told = unfenced(say("session-load").ok().err) + "\n"
     assert told.startswith(said) if said.endswith("(") else told == said
 
 

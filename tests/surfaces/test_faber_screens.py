@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.untrusted_text import opened
 from tests.faber_states import RUN, a_record, put, put_state, with_a_session
 from tests.surfaces.faber_files import OPEN, SMALL, STATE, workflow
-from tests.tools import Command
+from tests.tools import Command, unfenced
 
 Say = Callable[..., Command]
 
@@ -78,7 +77,7 @@ NOT_RUN = "⚠️ WARNING: issue-context: not run: it is a slash command of the 
 
 def test_a_load_is_reported_in_four_blocks_and_the_texts_follow(active: Path, say: Say, marked: None) -> None:
     done = say("session-load").ok()
-    assert (plain(done.out), opened(done.err) + "\n") == (LOADED, NOT_RUN)
+    assert (plain(done.out), unfenced(done.err) + "\n") == (LOADED, NOT_RUN)
 
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("NO_COLOR", ""), ("TERM", "dumb")])
@@ -88,7 +87,7 @@ def test_without_marks_the_words_say_the_same(
     monkeypatch.setenv(name, value)
     done = say("session-load").ok()
     assert plain(done.out) == LOADED.replace("✓", "[ok]")
-    assert opened(done.err) + "\n" == NOT_RUN.replace("⚠️ ", "")
+    assert unfenced(done.err) + "\n" == NOT_RUN.replace("⚠️ ", "")
     missing = say("session-load", "--run-id", "gone")
     assert missing.err.startswith("ERROR: Run not found\n")
     assert (missing.err + done.out).isascii()
@@ -97,7 +96,7 @@ def test_without_marks_the_words_say_the_same(
 def test_s28_the_older_names_do_the_same(active: Path, say: Say) -> None:
     for load, save in (("session-load", "session-save"), ("prime-context", "session-end"), ("load", "session-save")):
         loaded = say(load, "--force").ok().out
-        assert opened(loaded).startswith(f"[ok] Context reloaded for run: {RUN}\n")
+        assert unfenced(loaded).startswith(f"[ok] Context reloaded for run: {RUN}\n")
         assert say(save, "--reason", "normal").ok().out.startswith("[ok] Session ended and saved\n")
 
 

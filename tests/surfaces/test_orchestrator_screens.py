@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.untrusted_text import opened
 from holdfast.layouts.orchestrator import HISTORY, SESSION
 from tests.orchestrator_files import schema_1_0, teleport
 from tests.surfaces.terminal import Terminal, on_a_terminal
-from tests.tools import Command
+from tests.tools import Command, unfenced
 
 Say = Callable[..., Command]
 ID = r"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9a-z]{6}"
@@ -68,7 +67,7 @@ def damaged(begun: Path, say: Say) -> Path:
 def test_an_agent_gets_the_banner_of_the_document(begun: Path, say: Say) -> None:
     done = say("continue").ok()
     pattern = re.escape(BANNER).replace(re.escape("[0-9]+ days ago"), "[0-9,]+ days ago")
-    assert re.fullmatch(pattern, opened(done.out) + "\n"), done.out
+    assert re.fullmatch(pattern, unfenced(done.out) + "\n"), done.out
     assert done.err == ""
 
 
@@ -122,7 +121,7 @@ def test_a_damaged_file_gives_the_menu_of_the_document(damaged: Path, say: Say) 
 def test_a_way_out_is_chosen_without_a_terminal_and_the_session_goes_on(damaged: Path, say: Say, choice: str) -> None:
     before = (damaged / SESSION).read_bytes()
     done = say("continue", "--choose", choice).ok()
-    assert opened(done.out).startswith("## 🔄 RESUMING SESSION\n")
+    assert unfenced(done.out).startswith("## 🔄 RESUMING SESSION\n")
     assert "code-1: Implement primary method (60%)" in done.out
     (aside,) = (damaged / SESSION).parent.glob("*.corrupt-*")
     assert aside.read_bytes() == before

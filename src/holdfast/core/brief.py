@@ -17,6 +17,7 @@ from msgspec import Struct
 from holdfast.core.event_text import reply_line
 from holdfast.core.fold import activity, steps
 from holdfast.core.fold.external import said
+from holdfast.core.ids import hexdigest
 from holdfast.core.model import Artifact, Bearings, Decision, Ending, Note, Run, Session, Status, Task
 from holdfast.core.text import count, format_time, one_line, visible
 from holdfast.core.untrusted_text import ROOM, Chance, age, enclose
@@ -27,12 +28,26 @@ WHOLE = 1_000  # share of the sections that come before all others
 KEPT = "What the agent kept when its context was compacted"
 
 
+class Line(NamedTuple):
+    text: str
+    age: str = ""
+    lasts: bool = True  # false: it changes even if the work has not moved
+
+    @property
+    def whole(self) -> str:
+        return self.text + self.age
+
+
 class Section(NamedTuple):
     title: str
     share: int
-    lines: list[str]
+    lines: list[Line]
     source: str = ""  # provenance
     age: str = ""  # of all its lines, if they have none of their own
+
+    @property
+    def heading(self) -> list[Line]:
+        return [Line(f"\n## {self.title} ({self.source})", self.age)] if self.title else []
 
 
 TOLD, TOOLS, FILES = "told to Holdfast", "from the agent's tools", "seen in the files"
@@ -45,6 +60,7 @@ class Brief(Struct):
     made: datetime
     budget: int
     left_out: list[str]
+    digest: str = ""  # equal for briefs that say the same of the work, whenever they are made
 
 
 def plan_brief(
@@ -82,23 +98,28 @@ def plan_brief(
         Section("Notes", 10, [_entry(note, now) for note in reversed(run.notes) if not note.pinned], TOLD),
         *(_content(artifact, now) for artifact in artifacts),
     ]
-    text, left_out = _fit([section for section in sections if section.lines], max(0, budget - ROOM), budget)
-    return Brief(run.id, enclose(text, chance) if budget >= ROOM else "", now, budget, left_out)
+    room = max(0, budget - ROOM)
+    lines, left_out = _fit([section for section in sections if section.lines], room, budget)
+    text = visible("\n".join(line.whole for line in lines))[:room]
+    lasting = "\n".join(line.text for line in lines if line.lasts)
+    digest = hexdigest("blake2b", lasting.encode("utf-8", "backslashreplace"), digest_size=16)
+    return Brief(run.id, enclose(text, chance) if budget >= ROOM else "", now, budget, left_out, digest)
 
 
-def _head(run: Run, now: datetime) -> Iterable[str]:
-    yield f"# Where run {run.id} stands"
-    yield f"Kept by Holdfast, made {format_time(now)}; it replaces any earlier brief of this run. [3h] is an age."
-    yield f"Goal: {_one(run.goal)}{age(run.created, now)}"
+def _head(run: Run, now: datetime) -> Iterable[Line]:
+    yield Line(f"# Where run {run.id} stands")
+    made = f"Kept by Holdfast, made {format_time(now)}; it replaces any earlier brief of this run. [3h] is an age."
+    yield Line(made, lasts=False)
+    yield Line(f"Goal: {_one(run.goal)}", age(run.created, now))
     if run.name:
-        yield f"Name: {_one(run.name)}"
+        yield Line(f"Name: {_one(run.name)}")
     if run.owned:
-        yield f"{said(run.owned)} ({_one(run.owned.path)})"
-    done = len(run.tasks) - len(run.open_tasks)
-    yield f"Status: {run.status}; {count(done, 'task')} done, {len(run.open_tasks)} open; {count(run.seq, 'event')}"
+        yield Line(f"{said(run.owned)} ({_one(run.owned.path)})")
+    tasks = f"{count(len(run.tasks) - len(run.open_tasks), 'task')} done, {len(run.open_tasks)} open"
+    yield Line(f"Status: {run.status}; {tasks}; {count(run.seq, 'event')}", lasts=False)
 
 
-def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[str]:
+def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[Line]:
     since = (last.ended or last.last_active) if last else None
     if run.status_reason:
         yield _dated(f"{run.status}: {run.status_reason}", run.status_since, now)
@@ -113,17 +134,17 @@ def _stop(run: Run, last: Session | None, now: datetime) -> Iterable[str]:
     if run.reply:
         yield _dated(f"the agent's last words: {run.reply}", since, now)
     if last and last.last_action and last.last_action != (run.reply and reply_line(run.reply)):
-        yield _dated(f"the last session's last action: {last.last_action}", since, now)
+        yield _dated(f"the last session's last action: {last.last_action}", since, now, lasts=False)
     elif run.last_call:
-        yield _dated(f"the last call that was kept: {run.last_call}", run.updated, now)
+        yield _dated(f"the last call that was kept: {run.last_call}", run.updated, now, lasts=False)
 
 
-def _prompts(run: Run, now: datetime) -> Iterable[str]:
+def _prompts(run: Run, now: datetime) -> Iterable[Line]:
     for number, prompt in enumerate(reversed(run.prompts)):
-        yield f"- {one_line(prompt.text, LINE if number < NEW_PROMPTS else SHORT)}{age(prompt.time, now)}"
+        yield Line(f"- {one_line(prompt.text, LINE if number < NEW_PROMPTS else SHORT)}", age(prompt.time, now))
 
 
-def _actions(run: Run, now: datetime) -> Iterable[str]:
+def _actions(run: Run, now: datetime) -> Iterable[Line]:
     """Yield the last actions, without those that only repeat a listed file or error."""
     told: set[str] = set()
     for action in reversed(run.actions):
@@ -131,7 +152,7 @@ def _actions(run: Run, now: datetime) -> Iterable[str]:
         only_wrote = bool(action.files) and all(file in run.files for file in action.files)
         if line not in told and not action.error and not only_wrote:
             told.add(line)
-            yield line + age(action.time, now)
+            yield Line(line, age(action.time, now))
 
 
 def _newest(run: Run, now: datetime) -> str:
@@ -141,26 +162,26 @@ def _newest(run: Run, now: datetime) -> str:
     return age(max(moments, default=None), now)
 
 
-def _pinned(run: Run, now: datetime) -> Iterable[str]:
+def _pinned(run: Run, now: datetime) -> Iterable[Line]:
     """Yield the pinned entries, which every brief carries."""
     entries: list[Decision | Note | Task] = [*reversed(run.standing_decisions), *run.tasks, *run.notes]
     yield from (_entry(entry, now) for entry in entries if entry.pinned)
 
 
-def _entry(entry: Decision | Note | Task, now: datetime) -> str:
+def _entry(entry: Decision | Note | Task, now: datetime) -> Line:
     time, more = (entry.done or entry.added, entry.outcome) if isinstance(entry, Task) else (entry.time, None)
     tail = f": {_one(more)}" if more else ""
     if isinstance(entry, Decision) and entry.because:
         tail = f" (because {_one(entry.because)})"
-    return f"- {entry.id} {_one(entry.text)}{tail}{age(time, now)}"
+    return Line(f"- {entry.id} {_one(entry.text)}{tail}", age(time, now))
 
 
-def _dated(text: str, moment: datetime | None, now: datetime) -> str:
-    return f"- {_one(text)}{age(moment, now)}"
+def _dated(text: str, moment: datetime | None, now: datetime, *, lasts: bool = True) -> Line:
+    return Line(f"- {_one(text)}", age(moment, now), lasts)
 
 
-def _listed(lines: Iterable[str]) -> list[str]:
-    return [f"- {_one(line)}" for line in lines if line.strip()]
+def _listed(lines: Iterable[str]) -> list[Line]:
+    return [Line(f"- {_one(line)}") for line in lines if line.strip()]
 
 
 def _content(artifact: Artifact, now: datetime) -> Section:
@@ -168,38 +189,39 @@ def _content(artifact: Artifact, now: datetime) -> Section:
     return Section(title, 10, _quoted(artifact), artifact.source, age(artifact.changed, now))
 
 
-def _quoted(artifact: Artifact) -> list[str]:
+def _quoted(artifact: Artifact) -> list[Line]:
     """Return a file's lines, each marked, so that none can pass for a line of the brief."""
-    return [f"> {one_line(line, LINE) if len(line) > LINE else visible(line)}" for line in artifact.text.splitlines()]
+    shown = (one_line(line, LINE) if len(line) > LINE else visible(line) for line in artifact.text.splitlines())
+    return [Line(f"> {line}") for line in shown]
 
 
 def _one(text: str) -> str:
     return one_line(text, LINE)
 
 
-def _fit(sections: list[Section], room: int, budget: int) -> tuple[str, list[str]]:
+def _fit(sections: list[Section], room: int, budget: int) -> tuple[list[Line], list[str]]:
     """The lines that fit into the room, in order, and what was left out of them for the sake of the budget."""
     sizes = [_sizes(section) for section in sections]
     worst = _missing([f"{each.title or 'head'} ({len(each.lines)} of {len(each.lines)})" for each in sections], budget)
     is_over = sum(size[-1] for size in sizes) > room
     taken = _shared(sections, sizes, room - (len(worst) + 1 if is_over else 0))
-    kept: list[str] = []
+    kept: list[Line] = []
     left_out: list[str] = []
     for section, number in zip(sections, taken, strict=True):
         if number:
-            kept += [*_titled(section), *section.lines[:number]]
+            kept += [*section.heading, *section.lines[:number]]
         if number < len(section.lines):
             total = len(section.lines)
             left_out.append(f"{section.title or 'head'} ({total - number} of {total})")
     if left_out:
-        kept.append(_missing(left_out, budget))
-    return visible("\n".join(kept))[:room], left_out
+        kept.append(Line(_missing(left_out, budget)))
+    return kept, left_out
 
 
 def _sizes(section: Section) -> list[int]:
     """Return the characters of a section with its title and its first lines, by their number."""
-    title = sum(len(line) + 1 for line in _titled(section))
-    return list(accumulate((len(line) + 1 for line in section.lines), initial=title))
+    title = sum(len(line.whole) + 1 for line in section.heading)
+    return list(accumulate((len(line.whole) + 1 for line in section.lines), initial=title))
 
 
 def _shared(sections: list[Section], sizes: list[list[int]], room: int) -> list[int]:
@@ -223,10 +245,6 @@ def _shared(sections: list[Section], sizes: list[list[int]], room: int) -> list[
     for number in others:
         left -= fill(number, used[number] + left)
     return taken
-
-
-def _titled(section: Section) -> list[str]:
-    return [f"\n## {section.title} ({section.source}){section.age}"] if section.title else []
 
 
 def _missing(left_out: list[str], budget: int) -> str:

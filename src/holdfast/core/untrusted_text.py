@@ -19,7 +19,6 @@ LABEL = "What stands between the two lines with the mark {mark} is history kept 
 OPENING, CLOSING = "<history {mark}>", "</history {mark}>"
 ROOM = len("\n".join((LABEL, OPENING, "", CLOSING))) + 3 * (20 - len("{mark}"))  # for a mark of double length
 MOST = 4 << 20  # characters; more would need a hundred times their memory to scan
-AGE = re.compile(r" \[(?:\d+[mhd]|-)\]$", re.MULTILINE)
 UNITS = (("d", timedelta(days=1)), ("h", timedelta(hours=1)), ("m", timedelta(minutes=1)))
 
 # Tag names with which a client, a model's template or Holdfast marks the speaker.
@@ -51,11 +50,6 @@ def enclose(text: str, chance: Chance) -> str:
     while mark in body.casefold():
         mark += chance()
     return "\n".join((LABEL.format(mark=mark), OPENING.format(mark=mark), body, CLOSING.format(mark=mark)))
-
-
-def opened(text: str) -> str:
-    """What stands inside a fence."""
-    return "\n".join(text.rstrip("\n").split("\n")[2:-1])
 
 
 def tame(text: str) -> str:

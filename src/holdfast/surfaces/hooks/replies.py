@@ -14,10 +14,9 @@ from holdfast.agents.protocol import Agent, Moment, Reading
 from holdfast.core.brief import Brief, plan_brief
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.run import BRIEFED
-from holdfast.core.ids import hexdigest
 from holdfast.core.model import Beginning, Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.text import one_line
-from holdfast.core.untrusted_text import AGE, enclose, opened
+from holdfast.core.untrusted_text import enclose
 from holdfast.ingest.catch_up import catch_up
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import RunQuery
@@ -38,7 +37,6 @@ CHANGED = (
     "what was told before."
 )
 LEAST = 1_000  # characters of a brief, whatever else is told
-PASSING = ("Kept by Holdfast", "Status: ", "- the last session's last action", "- the last call that was kept")
 BEHIND = "Holdfast is still taking in what happened: `holdfast brief`"
 
 
@@ -110,11 +108,10 @@ def _own(workspace: Workspace, asking: Asking, used: int) -> Answer:
     made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, asking) - used))
     if asking.compacts or session is None:
         return Answer(made.text, notice)
-    digest = _digest(made)
-    if asking.reading.begins is Beginning.RESUME and digest in told:  # the conversation still has it in its context
+    if asking.reading.begins is Beginning.RESUME and made.digest in told:  # its context still has it
         same = f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
         return Answer(enclose(same, workspace.chance), notice)
-    _note(workspace, session, made, digest)
+    _note(workspace, session, made)
     return Answer(made.text, notice)
 
 
@@ -169,14 +166,8 @@ def _place(journal: Journal, reading: Reading) -> tuple[Session | None, Run | No
     return session, run, earlier[0] if earlier else session
 
 
-def _digest(made: Brief) -> str:
-    """What a brief says of the work, whenever it was made and however often somebody has looked in since."""
-    lines = [line for line in AGE.sub("", opened(made.text)).splitlines() if not line.startswith(PASSING)]
-    return hexdigest("blake2b", "\n".join(lines).encode(), digest_size=16)
-
-
-def _note(workspace: Workspace, session: Session, made: Brief, digest: str) -> None:
-    body = {"digest": digest, "characters": len(made.text), "left_out": made.left_out}
+def _note(workspace: Workspace, session: Session, made: Brief) -> None:
+    body = {"digest": made.digest, "characters": len(made.text), "left_out": made.left_out}
     try:
         with workspace.writing(for_session=False) as journal:
             journal.append(session.run, Draft(BRIEFED, body, session=session.id, agent=session.agent))
