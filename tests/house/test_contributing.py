@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -273,7 +274,7 @@ def test_an_artifact_kind_that_is_added_by_the_list_is_in_the_brief(tmp_path: Pa
     copy.prove("tests/contract/test_sources.py", "lines")
 
 
-STORE = '''"""A store in a file of another name."""
+STORE = '''"""A store in a directory that its address names."""
 
 from __future__ import annotations
 
@@ -288,7 +289,7 @@ class MirrorStore(SqliteStore):
 '''
 
 
-def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path: Path) -> None:
+def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path: Path, repository: Path) -> None:
     copy = Copy(tmp_path / "copy", "a store", "mirror")
     copy.add("journal/mirror/store.py", STORE)
     copy.insert(
@@ -309,5 +310,22 @@ def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path
             "from holdfast.journal.", "from holdfast.journal import open_store\nfrom holdfast.journal.", 1
         )
     )
-    assert copy.left == {"tests/house/test_access.py"}
+    copy.insert(
+        "project/workspace.py",
+        'in which it is a file."""\n',
+        '        if "MIRROR" in self.environ:\n            return f"mirror://{self.environ[\'MIRROR\']}"\n',
+    )
+    assert copy.left == {"pyproject.toml", "tests/house/test_access.py"}
     copy.prove("tests/contract/test_store_rows.py", "mirror")
+
+    def holdfast(*arguments: str) -> dict[str, Any]:
+        line = ("-m", "holdfast", *arguments, "--json")
+        found: dict[str, Any] = json.loads(copy.run(*line, directory=repository, MIRROR=str(tmp_path)))
+        return found
+
+    assert holdfast("start", "Fix the parser")["run"]["goal"] == "Fix the parser"
+    assert holdfast("verify")["events"] > 0
+    sizes = holdfast("runs", "--size")
+    assert sizes["room"]["journal"] == (tmp_path / "mirror.db").stat().st_size
+    assert min(sizes["rest"].values()) >= 0
+    assert not list(repository.rglob("journal.db"))
