@@ -197,17 +197,18 @@ import msgspec
 
 import holdfast
 from holdfast.operations.commands import load_all
+from holdfast.operations.parameters import values
 
 
 def main(line: str) -> int:
     call = json.loads(line)
     verb = load_all()[call["verb"]]
-    asked = {parameter.target for parameter in verb.parameters}
+    given = values((parameter, call["arguments"].get(parameter.target)) for parameter in verb.parameters)
     with holdfast.open(".") as workspace:
-        if verb.changes and verb.asks and verb.asks(workspace, call["arguments"], False):
+        if verb.changes and verb.asks and verb.asks(workspace, given, False):
             print("{}")
             return 1
-        result = verb.function(workspace, **{name: call["arguments"][name] for name in asked & set(call["arguments"])})
+        result = verb.call(workspace, given)
     print(msgspec.json.encode(result).decode())
     return 0
 '''
@@ -225,17 +226,22 @@ def test_a_surface_that_is_added_by_the_list_calls_every_verb(tmp_path: Path, re
     )
     assert copy.left == {"tests/surfaces/"}
 
-    def call(verb: str, **arguments: object) -> dict[str, object]:
+    def call(verb: str, **arguments: object) -> dict[str, Any]:
         line = json.dumps({"verb": verb, "arguments": arguments})
-        found: dict[str, object] = json.loads(copy.run("-m", "holdfast", "telegraph", line, directory=repository))
+        found: dict[str, Any] = json.loads(copy.run("-m", "holdfast", "telegraph", line, directory=repository))
         return found
 
     run = call("start", goal="Fix the parser")["run"]
-    assert isinstance(run, dict)
     assert call("note", text="It waves")["entry"] == "n1"
-    shown = call("status")["run"]
-    assert isinstance(shown, dict)
-    assert shown["id"] == run["id"]
+    assert call("status")["run"]["id"] == run["id"]
+    assert [found["id"] for found in call("runs", since="3d")["runs"]] == [run["id"]]
+    (repository / "plan.md").write_text("one\n")
+    made = call("checkpoint")["checkpoint"]
+    (repository / "plan.md").write_text("two\n")
+    call("restore", checkpoint=made["id"], yes=True)
+    assert (repository / "plan.md").read_text() == "one\n"
+    call("undo", yes=True)
+    assert (repository / "plan.md").read_text() == "two\n"
 
 
 ARTIFACT = '''"""How many lines a file has."""
