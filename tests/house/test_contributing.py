@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -196,17 +197,18 @@ import msgspec
 
 import holdfast
 from holdfast.operations.commands import load_all
+from holdfast.operations.parameters import values
 
 
 def main(line: str) -> int:
     call = json.loads(line)
     verb = load_all()[call["verb"]]
-    asked = {parameter.target for parameter in verb.parameters}
+    given = values((parameter, call["arguments"].get(parameter.target)) for parameter in verb.parameters)
     with holdfast.open(".") as workspace:
-        if verb.changes and verb.asks and verb.asks(workspace, call["arguments"], False):
+        if verb.changes and verb.asks and verb.asks(workspace, given, False):
             print("{}")
             return 1
-        result = verb.function(workspace, **{name: call["arguments"][name] for name in asked & set(call["arguments"])})
+        result = verb.call(workspace, given)
     print(msgspec.json.encode(result).decode())
     return 0
 '''
@@ -224,17 +226,22 @@ def test_a_surface_that_is_added_by_the_list_calls_every_verb(tmp_path: Path, re
     )
     assert copy.left == {"tests/surfaces/"}
 
-    def call(verb: str, **arguments: object) -> dict[str, object]:
+    def call(verb: str, **arguments: object) -> dict[str, Any]:
         line = json.dumps({"verb": verb, "arguments": arguments})
-        found: dict[str, object] = json.loads(copy.run("-m", "holdfast", "telegraph", line, directory=repository))
+        found: dict[str, Any] = json.loads(copy.run("-m", "holdfast", "telegraph", line, directory=repository))
         return found
 
     run = call("start", goal="Fix the parser")["run"]
-    assert isinstance(run, dict)
     assert call("note", text="It waves")["entry"] == "n1"
-    shown = call("status")["run"]
-    assert isinstance(shown, dict)
-    assert shown["id"] == run["id"]
+    assert call("status")["run"]["id"] == run["id"]
+    assert [found["id"] for found in call("runs", since="3d")["runs"]] == [run["id"]]
+    (repository / "plan.md").write_text("one\n")
+    made = call("checkpoint")["checkpoint"]
+    (repository / "plan.md").write_text("two\n")
+    call("restore", checkpoint=made["id"], yes=True)
+    assert (repository / "plan.md").read_text() == "one\n"
+    call("undo", yes=True)
+    assert (repository / "plan.md").read_text() == "two\n"
 
 
 ARTIFACT = '''"""How many lines a file has."""
@@ -273,7 +280,7 @@ def test_an_artifact_kind_that_is_added_by_the_list_is_in_the_brief(tmp_path: Pa
     copy.prove("tests/contract/test_sources.py", "lines")
 
 
-STORE = '''"""A store in a file of another name."""
+STORE = '''"""A store in a directory that its address names."""
 
 from __future__ import annotations
 
@@ -288,7 +295,7 @@ class MirrorStore(SqliteStore):
 '''
 
 
-def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path: Path) -> None:
+def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path: Path, repository: Path) -> None:
     copy = Copy(tmp_path / "copy", "a store", "mirror")
     copy.add("journal/mirror/store.py", STORE)
     copy.insert(
@@ -309,5 +316,22 @@ def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path
             "from holdfast.journal.", "from holdfast.journal import open_store\nfrom holdfast.journal.", 1
         )
     )
-    assert copy.left == {"tests/house/test_access.py"}
+    copy.insert(
+        "project/workspace.py",
+        'in which it is a file."""\n',
+        '        if "MIRROR" in self.environ:\n            return f"mirror://{self.environ[\'MIRROR\']}"\n',
+    )
+    assert copy.left == {"pyproject.toml", "tests/house/test_access.py"}
     copy.prove("tests/contract/test_store_rows.py", "mirror")
+
+    def holdfast(*arguments: str) -> dict[str, Any]:
+        line = ("-m", "holdfast", *arguments, "--json")
+        found: dict[str, Any] = json.loads(copy.run(*line, directory=repository, MIRROR=str(tmp_path)))
+        return found
+
+    assert holdfast("start", "Fix the parser")["run"]["goal"] == "Fix the parser"
+    assert holdfast("verify")["events"] > 0
+    sizes = holdfast("runs", "--size")
+    assert sizes["room"]["journal"] == (tmp_path / "mirror.db").stat().st_size
+    assert min(sizes["rest"].values()) >= 0
+    assert not list(repository.rglob("journal.db"))

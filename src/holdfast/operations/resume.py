@@ -18,7 +18,7 @@ from holdfast.core.fold import team
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Bearings, Checkpoint, Draft, Reason, Restore, Run, Session, Status
 from holdfast.core.question import Choose, Instead, confirmation
-from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, recommended
+from holdfast.core.recovery_options import CHECKPOINT, FRESH, LIVE, Option, recommended
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import establish
 from holdfast.ingest.open import foreign_files, readable

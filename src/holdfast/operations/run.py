@@ -16,7 +16,7 @@ from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Cause, Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.question import Choose, Tell
-from holdfast.core.recovery import recommended
+from holdfast.core.recovery_options import recommended
 from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, sync_layouts
 from holdfast.ingest.open import foreign_files
