@@ -22,8 +22,9 @@ from .tree import ROOT
 PACKAGE = ROOT / "src" / "holdfast"
 PATH = re.compile(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|toml))`")
 TITLES = (
-    "a verb", "an event kind", "a store", "an artifact kind", "an agent", "a layout", "a setting", "a surface",
-    "a sync, a lock, or a check of a path, of trust or of secrets", "a schema change",
+    "a verb", "an event kind", "a field of an event", "a store", "an artifact kind", "an agent", "a layout",
+    "a setting", "a surface", "a secret", "a sync, a lock, or a check of a path, of trust or of secrets",
+    "a schema change of the store",
 )  # fmt: skip
 
 
@@ -174,7 +175,11 @@ def test_a_setting_that_is_added_by_the_list_can_be_set_everywhere(tmp_path: Pat
         '    Setting("wave.times", 3, "waves at an agent", 1, 9),\n',
     )
     copy.make("scripts/reference")
-    assert copy.left == {"tests/project/test_settings_files.py"}
+    copy.insert(
+        "tests/project/test_settings.py", "tuple[int | float | str, bool]] = {\n", '    "wave.times": (3, True),\n'
+    )
+    assert copy.left == set()
+    copy.prove("tests/project/test_settings.py", "wave or the_settings_are_these")
 
     def value(**variables: str) -> int:
         line = ("-m", "holdfast", "config", "get", "wave.times", "--json")
@@ -185,6 +190,64 @@ def test_a_setting_that_is_added_by_the_list_can_be_set_everywhere(tmp_path: Pat
     assert value() == 5
     assert value(HOLDFAST_WAVE_TIMES="7") == 7
     assert "`wave.times`" in (copy.root / "docs/reference/settings.md").read_text()
+
+
+WAVED = '    run.tags = [text_of(body.get("mood"))]\n'
+
+
+def test_a_field_of_an_event_that_is_added_by_the_list_is_recorded_folded_shown_and_found(
+    tmp_path: Path, repository: Path
+) -> None:
+    copy = Copy(tmp_path / "copy", "a field of an event", "entries")
+    copy.insert("operations/entries.py", '"run.renamed", {"name": name', ', "mood": f"{name}?"')
+    with pytest.raises(AssertionError, match=r"run\.renamed: mood"):
+        copy.prove("tests/operations/test_entries.py", "rename")
+    copy.insert("core/event_kinds.py", '"run.renamed": Kind("it got a name", _keys("name', " mood")
+    copy.insert("core/fold/run.py", 'run.name = text_of(body.get("name")) or None\n', WAVED)
+    copy.insert("core/event_text.py", "renamed to {_text(body.get('name'))}", " ({_text(body.get('mood'))})")
+    copy.left.add("core/event_text.py")  # one step, two places
+    copy.insert("core/event_text.py", '"run.renamed": ("goal", "name"', ', "mood"')
+    copy.make("scripts/reference")
+    assert copy.left == {"agents/entries/events.py", "layouts/entries/"}
+    copy.prove("tests/house/test_event_kinds.py", "")
+    copy.prove("tests/operations/test_entries.py", "rename")
+
+    def holdfast(*arguments: str) -> str:
+        return copy.run("-m", "holdfast", *arguments, directory=repository)
+
+    holdfast("start", "Fix the parser")
+    holdfast("rename", "Wave")
+    assert json.loads(holdfast("status", "--json"))["run"]["tags"] == ["Wave?"]
+    assert "renamed to Wave (Wave?)" in holdfast("log")
+    assert "`mood`" in (copy.root / "docs/reference/events.md").read_text()
+
+
+CLEAN = """
+import json, sys
+from holdfast.redaction.redactor import Redactor
+print(json.dumps(Redactor().clean(json.loads(sys.argv[1]))[0]))
+"""
+
+
+def test_a_header_that_is_added_by_the_list_is_hidden_in_every_shape(tmp_path: Path) -> None:
+    copy = Copy(tmp_path / "copy", "a secret", "wave")
+    copy.insert("redaction/classifiers.py", 'HEADERS = r"', "wave-subscription|")
+    copy.insert("redaction/__init__.py", "RULES = ", "1")
+    copy.insert("tests/redaction/test_secret_shapes.py", "ALIGNED = [\n", '    "Wave-Subscription: {}",\n')
+    assert copy.left == {"redaction/token_formats.py", "redaction/contexts.py"}
+    copy.prove("tests/redaction/test_secret_shapes.py", "Wave-Subscription")
+    secret = "c0rrect9" + "Horse"
+    shapes: list[object] = [
+        f"Wave-Subscription: {secret}",
+        f"curl -H 'wave-subscription: {secret}' https://example.org",
+        f'set("Wave-Subscription", "{secret}")',
+        json.dumps({"wave-subscription": secret}),
+        {"Wave-Subscription": secret},
+        ["Wave-Subscription", secret],
+        {"name": "wave-subscription", "value": secret},
+    ]
+    out = copy.run("-c", CLEAN, json.dumps(shapes))
+    assert (secret in out, out.count("[redacted ")) == (False, len(shapes)), out
 
 
 SURFACE = '''"""A surface that calls the verb of a line of JSON, and answers in JSON."""

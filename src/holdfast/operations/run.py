@@ -67,7 +67,7 @@ def _ask_recovery(workspace: Workspace, given: Arguments, can_ask: bool) -> Choo
     if not (words := given.get("command")):
         return None
     check_command(words[0])  # before anything is asked
-    is_auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    is_auto = workspace.settings.text("recovery.auto_resume") == "on"
     found = _find_interrupted(workspace, given.get("run")) if is_auto or can_ask else None
     if found is None:
         return None

@@ -172,7 +172,7 @@ class Workspace:
 
         own: dict[str, list[str]] = {}
         for key in config.PATTERNS:
-            found = {source: check_pattern(source) for source in listed(str(self.settings.values[key].value))}
+            found = {source: check_pattern(source) for source in listed(self.settings.text(key))}
             own[key] = [source for source, why in found.items() if why is None]
             for source, why in found.items():
                 if why is not None:

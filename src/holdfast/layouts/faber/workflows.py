@@ -59,7 +59,7 @@ def plugin_root(environ: Mapping[str, str], setting: str) -> Path | None:
 
 
 def plugin_of(workspace: Workspace) -> Path | None:
-    return plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
+    return plugin_root(workspace.environ, workspace.settings.text("faber.plugin_root"))
 
 
 def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Workflow:

@@ -131,7 +131,7 @@ def _around(workspace: Workspace, head: Head, heard: datetime | None, trigger: s
         commit=head.commit,
         heard=heard,
         interval=workspace.settings.number("save.interval"),
-        auto_resume=workspace.settings.values["recovery.auto_resume"].value == "on",
+        auto_resume=workspace.settings.text("recovery.auto_resume") == "on",
         trigger=trigger,
     )
 
