@@ -232,6 +232,14 @@ def test_adapter_from_init_to_resume(life: Life) -> None:
     assert settings.read_bytes() == before
 
 
+@pytest.mark.defect("`init --scope local` meant the first agent of the registry, whatever its scopes, used or not")
+@pytest.mark.parametrize("life", ["parrot"], indirect=True)
+def test_a_scope_without_an_agent_means_one_in_use_that_has_it_or_else_the_default(life: Life) -> None:
+    life.run("init", "--scope", "local")
+    assert (life.project / ".claude/settings.local.json").exists()
+    assert not (life.project / ".parrot").exists()
+
+
 @pytest.mark.parametrize("life", ["parrot"], indirect=True)
 def test_generic_agent_from_init_to_resume(life: Life) -> None:
     life.run("init", "--agent", "none")

@@ -22,8 +22,9 @@ from .tree import ROOT
 PACKAGE = ROOT / "src" / "holdfast"
 PATH = re.compile(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|toml))`")
 TITLES = (
-    "a verb", "an event kind", "a field of an event", "a store", "an artifact kind", "an agent", "a layout",
-    "a setting", "a surface", "a secret", "a sync, a lock, or a check of a path, of trust or of secrets",
+    "a verb", "an event kind", "a field of an event", "a column of a list, or a line of an answer", "a store",
+    "an artifact kind", "an agent", "a layout", "a setting", "a surface", "a secret",
+    "a sync, a lock, or a check of a path, of trust or of secrets",
     "a schema change of the store",
 )  # fmt: skip
 
@@ -192,7 +193,8 @@ def test_a_setting_that_is_added_by_the_list_can_be_set_everywhere(tmp_path: Pat
     assert "`wave.times`" in (copy.root / "docs/reference/settings.md").read_text()
 
 
-WAVED = '    run.tags = [text_of(body.get("mood"))]\n'
+MOOD = '    mood: str = ""  # invented\n'
+WAVED = '    run.mood = text_of(body.get("mood"))\n'
 
 
 def test_a_field_of_an_event_that_is_added_by_the_list_is_recorded_folded_shown_and_found(
@@ -203,6 +205,7 @@ def test_a_field_of_an_event_that_is_added_by_the_list_is_recorded_folded_shown_
     with pytest.raises(AssertionError, match=r"run\.renamed: mood"):
         copy.prove("tests/operations/test_entries.py", "rename")
     copy.insert("core/event_kinds.py", '"run.renamed": Kind("it got a name", _keys("name', " mood")
+    copy.insert("core/model.py", '    worktree: str = "."  # git\'s name for it; a dot for the main one\n', MOOD)
     copy.insert("core/fold/run.py", 'run.name = text_of(body.get("name")) or None\n', WAVED)
     copy.insert("core/event_text.py", "renamed to {_text(body.get('name'))}", " ({_text(body.get('mood'))})")
     copy.left.add("core/event_text.py")  # one step, two places
@@ -217,7 +220,7 @@ def test_a_field_of_an_event_that_is_added_by_the_list_is_recorded_folded_shown_
 
     holdfast("start", "Fix the parser")
     holdfast("rename", "Wave")
-    assert json.loads(holdfast("status", "--json"))["run"]["tags"] == ["Wave?"]
+    assert json.loads(holdfast("status", "--json"))["run"]["mood"] == "Wave?"
     assert "renamed to Wave (Wave?)" in holdfast("log")
     assert "`mood`" in (copy.root / "docs/reference/events.md").read_text()
 

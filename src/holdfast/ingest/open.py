@@ -50,6 +50,9 @@ class Preview(Workspace):
     def user_directory(self, kind: str) -> Path:
         return self.place.parent / kind if kind == "state" else super().user_directory(kind)
 
+    def store_url(self, directory: Path) -> str:
+        return str(directory)  # a preview never opens the project's own store
+
 
 def previewed(function: Callable[Concatenate[Workspace, P], R]) -> Callable[Concatenate[Workspace, P], R]:
     """Decorator of verbs that only read: without a store, they work on a preview."""

@@ -117,8 +117,7 @@ def init(
     if plugin:
         return _with_plugin(workspace, adopt, agent, scope, dry_run)
     setup = setup_of(workspace)
-    is_wanted = scope is not None or status_line
-    chosen = agent or next((each.NAME for each in adapters() if is_wanted or each.is_used(setup)), NONE)
+    chosen = agent or _default_agent(setup, scope, is_wanted=scope is not None or status_line)
     _check_choice("agent", agent, (*AGENTS, NONE))
     adapter = find_agent(chosen if chosen != NONE else DEFAULT)
     _check_choice("scope", scope, adapter.SCOPES)
@@ -143,6 +142,13 @@ def init(
         elif agent is None:
             result.hints.append(f"`holdfast init --agent {adapter.NAME}` lets {adapter.LABEL} call Holdfast")
     return result
+
+
+def _default_agent(setup: Setup, scope: str | None, *, is_wanted: bool) -> str:
+    """Return the agent in use here that has the scope. If none is in use but one is wanted, the default one."""
+    fitting = [agent for agent in adapters() if scope is None or scope in agent.SCOPES]
+    used = [agent.NAME for agent in fitting if agent.is_used(setup)]
+    return DEFAULT if DEFAULT in used or (is_wanted and not used) else (used or [NONE])[0]
 
 
 def _replaced(setup: Setup) -> dict[str, str]:
