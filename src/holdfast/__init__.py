@@ -118,6 +118,7 @@ if TYPE_CHECKING:
         undo_restore as undo_restore,
     )
     from holdfast.operations.resume import recover as recover, resume as resume
+    from holdfast.operations.rewind import rewind as rewind
     from holdfast.operations.run import run as run
     from holdfast.operations.runs import everywhere as everywhere, past_runs as past_runs, runs as runs, sizes as sizes
     from holdfast.operations.scan_secrets import scan as scan
@@ -175,6 +176,7 @@ HOMES = {
     "operations.maintenance": "backup delete repair restore_backup sweep tidy verify",
     "operations.restore": "bisect continue_restore guard redo restore rollback undo undo_restore",
     "operations.resume": "recover resume",
+    "operations.rewind": "rewind",
     "operations.run": "run",
     "operations.runs": "everywhere past_runs runs sizes",
     "operations.scan_secrets": "scan",

@@ -105,7 +105,7 @@ def test_id_of_an_event_is_known_to_all_runs(store: Store) -> None:
         ({"newest": 9, "after": 3}, [4, 5]),
     ],
 )
-def test_events_come_in_order_within_their_bounds(store: Store, bounds: dict[str, int], expected: list[int]) -> None:
+def test_events_come_in_order_within_their_bounds(store: Store, bounds: dict[str, Any], expected: list[int]) -> None:
     with store.writing() as writer:
         add_run(writer, "run-b", "of another run")
         writer.put_run(a_run_row())
@@ -416,3 +416,15 @@ def test_deleting_a_run_that_is_not_there_changes_nothing(store: Store) -> None:
         before = everything(writer)
         writer.delete_run("run-unknown")
         assert everything(writer) == before
+
+
+def test_events_of_some_kinds_are_listed_without_the_others(store: Store) -> None:
+    with store.writing() as writer:
+        add_run(writer, "a")
+        for seq, kind in enumerate(("prompt", "action", "prompt", "action"), 2):
+            writer.add_event(an_event_row(seq, "a", kind=kind), "")
+    with store.reading() as reader:
+        assert [row.seq for row in reader.events("a", kinds=("prompt",))] == [2, 4]
+        assert [row.seq for row in reader.events("a", until=3, newest=1, kinds=("prompt", "none"))] == [2]
+        assert [row.seq for row in reader.events("a", after=2, kinds=("prompt", "action"))] == [3, 4, 5]
+        assert list(reader.events("a", kinds=("none",))) == []

@@ -188,10 +188,10 @@ class Scene:
         assert differing(worktree_of(directory), self.start) == [], "the worktree was changed"
         with opened(directory) as workspace:
             if outcome.acknowledged() and self.verb != "tidy":
-                made = holdfast.checkpoints(workspace).checkpoints[0]
-                assert self.verb != "checkpoint" or made.id == outcome.stdout.strip()
+                newest = holdfast.checkpoints(workspace, safety=True).checkpoints[0]
+                assert self.verb != "checkpoint" or newest.id == outcome.stdout.strip()
                 self._spoil(directory)
-                holdfast.restore(workspace, made.id)
+                holdfast.restore(workspace, newest.id)
                 self._is(directory, self.start, "the acknowledged checkpoint")
             self._check_earlier(directory, workspace)
             made = holdfast.checkpoint(workspace).checkpoint

@@ -16,7 +16,12 @@ ONLY_LOOK = {
     "status", "brief", "runs", "search", "sessions", "log", "history", "task list", "step list", "agent list",
     "diff", "doctor", "config list", "config get", "completion", "help", "verify", "scan",
 }  # fmt: skip
-THE_SAME_AS = {"load": "session-load", "prime-context": "session-load", "session-end": "session-save"}
+THE_SAME_AS = {
+    "rewind": "restore",
+    "load": "session-load",
+    "prime-context": "session-load",
+    "session-end": "session-save",
+}
 
 
 def lines_that_are_broken() -> Iterator[tuple[str, ...]]:

@@ -45,6 +45,7 @@ FUZZED = {
     "agents.claude.transcript": "transcript",
     "agents.jsonl": "transcript",
     "ingest.import_conversations": "transcript",
+    "project.checkpoints.describe": SAID,
     "surfaces.cli.parser": SAID,
     "operations.parameters": SAID,
     "surfaces.cli.app": SAID,

@@ -26,7 +26,7 @@ def held(project: Workspace) -> Workspace:
 
 
 def ids_of(project: Workspace) -> list[str]:
-    return [made.id for made in holdfast.checkpoints(project).checkpoints]
+    return [made.id for made in holdfast.checkpoints(project, safety=True).checkpoints]
 
 
 @pytest.mark.defect("One checkpoint could not be deleted.")

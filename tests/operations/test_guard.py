@@ -174,7 +174,7 @@ def test_checkpoints_that_a_way_back_made_are_not_searched(good: Workspace) -> N
     last = take(good)
     found = holdfast.bisect(good, SAYS_GOOD, good=made[0].id)
     assert found.first_bad.id == made[2].id
-    kinds = {checkpoint.id: checkpoint.kind for checkpoint in holdfast.checkpoints(good).checkpoints}
+    kinds = {checkpoint.id: checkpoint.kind for checkpoint in holdfast.checkpoints(good, safety=True).checkpoints}
     assert found.tried <= 4
     assert last.id in kinds
     assert set(kinds.values()) == {"asked", "before-restore", "before-bisect"}
@@ -211,7 +211,7 @@ def test_what_somebody_writes_while_we_bisect_is_in_a_checkpoint(good: Workspace
     history(good, 4, 2)
     holdfast.bisect(good, ("sh", "-c", "echo precious > made; grep -q good a.txt"))
     assert not (good.root / "made").exists()
-    kept = [found for found in holdfast.checkpoints(good).checkpoints if "made" in found.changed]
+    kept = [found for found in holdfast.checkpoints(good, safety=True).checkpoints if "made" in found.changed]
     assert kept
     holdfast.restore(good, kept[0].id, ("made",))
     assert (good.root / "made").read_text() == "precious\n"
@@ -235,7 +235,7 @@ SPEAKS = ("sh", "-c", "echo out; echo err >&2; grep -q good a.txt")
 def test_standard_output_of_guard_is_the_commands_own(good: Workspace) -> None:
     done = Command.run("guard", "--", *SPEAKS, directory=good.root).ok()
     assert done.out == "out\n"
-    assert holdfast.checkpoints(good).checkpoints[0].id in done.err
+    assert holdfast.checkpoints(good, safety=True).checkpoints[0].id in done.err
     put(good.root, {"a.txt": "bad\n"})
     done = Command.run("guard", "--", *SPEAKS, directory=good.root)
     assert (done.code, done.out) == (1, "out\n")

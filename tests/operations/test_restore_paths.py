@@ -71,7 +71,7 @@ def test_a_path_that_is_not_utf_8_is_named_on_the_command_line_and_undone(held: 
 def test_a_path_that_names_nothing_is_not_found_and_nothing_happens(held: Workspace) -> None:
     made = take(held)
     put(held.root, {"a.txt": "x", ".gitignore": "ignored\n", "ignored": "x"})
-    listed = holdfast.checkpoints(held)
+    listed = holdfast.checkpoints(held, safety=True)
     for path in ("nothing", "dir/nothing", "a.txt/below", "ignored", ".git/config"):
         with pytest.raises(NotFound) as refused:
             back(held, made, "a.txt", path)
@@ -79,7 +79,7 @@ def test_a_path_that_names_nothing_is_not_found_and_nothing_happens(held: Worksp
         with pytest.raises(NotFound):
             holdfast.diff(held, made.id, None, (path,))
     assert (held.root / "a.txt").read_text() == "x"
-    assert holdfast.checkpoints(held) == listed
+    assert holdfast.checkpoints(held, safety=True) == listed
 
 
 def test_a_path_outside_of_the_worktree_is_wrong_usage(held: Workspace) -> None:
@@ -359,7 +359,9 @@ def test_what_somebody_wrote_after_the_kill_is_in_a_checkpoint_before_it_is_over
         put(project.root, {"dir/b.txt": kept})
         act(project)
         assert (project.root / "dir/b.txt").read_text() != kept
-        (made,) = [found for found in holdfast.checkpoints(project).checkpoints if found.kind == "before-continue"][:1]
+        (made,) = [
+            found for found in holdfast.checkpoints(project, safety=True).checkpoints if found.kind == "before-continue"
+        ][:1]
         back(project, made, "dir/b.txt")
         assert (project.root / "dir/b.txt").read_text() == kept
 
@@ -374,7 +376,9 @@ def test_permissions_and_empty_directories_made_after_the_kill_are_in_a_checkpoi
     before = picture(held.root)
     act(held)
     assert picture(held.root) != before
-    (made,) = [found for found in holdfast.checkpoints(held).checkpoints if found.kind == "before-continue"]
+    (made,) = [
+        found for found in holdfast.checkpoints(held, safety=True).checkpoints if found.kind == "before-continue"
+    ]
     back(held, made)
     assert picture(held.root) == before
 
@@ -383,17 +387,17 @@ def test_directories_that_a_killed_restore_emptied_or_made_are_nothing_new(held:
     project, _, _ = _unfinished(held)
     (project.root / "new/file").unlink()
     (project.root / "dir/deep/c").unlink()
-    count = len(holdfast.checkpoints(project).checkpoints)
+    count = len(holdfast.checkpoints(project, safety=True).checkpoints)
     holdfast.continue_restore(project)
-    assert len(holdfast.checkpoints(project).checkpoints) == count
+    assert len(holdfast.checkpoints(project, safety=True).checkpoints) == count
 
 
 def test_a_mixture_that_holds_nothing_new_makes_no_further_checkpoint(held: Workspace) -> None:
     project, _, _ = _unfinished(held)
     put(project.root, {"a.txt": "one\n"})
-    count = len(holdfast.checkpoints(project).checkpoints)
+    count = len(holdfast.checkpoints(project, safety=True).checkpoints)
     holdfast.continue_restore(project)
-    assert len(holdfast.checkpoints(project).checkpoints) == count
+    assert len(holdfast.checkpoints(project, safety=True).checkpoints) == count
 
 
 def test_a_path_restore_that_was_killed_is_taken_back_with_the_file_that_made_way(held: Workspace) -> None:

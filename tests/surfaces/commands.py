@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from holdfast.operations.checkpoint import checkpoint
-from holdfast.operations.entries import action
+from holdfast.operations.entries import action, prompt
 from holdfast.operations.restore import restore, undo
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli.parser import holdfast
@@ -83,7 +83,7 @@ CASES = [
         "search found ranked",
     ),
     Case("sessions", (), r"#  session .*\n1  {session}  robot .*open\n", "", "run sessions"),
-    Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events"),
+    Case("log", (), "#1  .*  started: Add retries to the client\n#2  .*\n", "", "run events checkpoints"),
     Case("budget", ("--used", "86000", "--window", "200000"), r"context 43 % \(86,000 of 200,000 tokens\): healthy\n", "Advice: there is room\n", "run session model fill compacted by_agent mode at_once compress_at advice"),
     Case("history", (), "", "No run has ended yet.\n", "runs more words"),
     Case(
@@ -123,8 +123,9 @@ CASES = [
     Case("agent fail", ("code-1", "--error", "Red"), "code-1\n", "Agent code-1 of {run} is failed: Retry\n", AGENT),
     Case("agent list", (), r"agent +state +done +what +outcome\ncode-1  in_progress  0 % +Retry *\n", "0 % complete, 1 at work\n", "run agents progress at_work at_once"),
     Case("checkpoint", ("before", "-m", "all is well"), f"{CHECKPOINT}\n", "Kept [0-9]+ files?: the first checkpoint of this worktree\n", "checkpoint filtered left_out files"),
-    Case("checkpoints", (), r"#  checkpoint +kind +made +files +what\n1  cp-.*\n[0-9]+  {later}  .*\n[0-9]+  {checkpoint}  asked .* first\n", "", "checkpoints unfinished more"),
-    Case("diff", ("{checkpoint}", "{later}", "client.py"), r"diff --git a/client.py b/client.py\n.*\n-slow\n\+retrying\n", "run: .*Measured it\n", "a b code state left"),
+    Case("checkpoints", (), r"#  checkpoint +made +changed +what\n1  {later}  .*\n2  {checkpoint}  .* first\n", "Of {run}: Add retries.*\n", "checkpoints unfinished more runs"),
+    Case("diff", ("{checkpoint}", "{later}", "client.py"), r" client.py \| 2 \+-\n.*\n\ndiff --git a/client.py b/client.py\n.*\n-slow\n\+retrying\n", "", "a b code state left files"),
+    Case("rewind", ("1",), CHECKPOINT + "\n", "(Back at cp-.*|Nothing to do: .*)\n", WENT_BACK),
     Case("restore", ("{later}",), "{later}\n", "Back at {later}: 1 written, 0 removed; `holdfast undo` takes it back\n", WENT_BACK),
     Case(
         "rollback",
@@ -227,7 +228,7 @@ CASES = [
     Case("delete", ("{earlier}", "--yes"), "{earlier}\n", "Deleted [0-9]+ events: Fix the flaky test\n", "run goal events purge"),
 ]  # fmt: skip
 WITH_JSON = [case for case in CASES if case.keys is not None]
-NEED_CHECKPOINTS = ("checkpoints", "diff", "restore", "rollback", "undo", "redo", "bisect", "tidy")
+NEED_CHECKPOINTS = ("checkpoints", "diff", "rewind", "restore", "rollback", "undo", "redo", "bisect", "tidy")
 
 
 def with_checkpoints(workspace: Workspace, known: Known) -> Known:
@@ -237,6 +238,7 @@ def with_checkpoints(workspace: Workspace, known: Known) -> Known:
     first = checkpoint(workspace, message="first").checkpoint
     client.write_text("retrying\n")
     action(workspace, "Measured it")
+    prompt(workspace, "Retry it")
     second = checkpoint(workspace).checkpoint
     restore(workspace, first.id)
     restore(workspace, second.id)

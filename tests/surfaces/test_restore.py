@@ -75,7 +75,7 @@ def test_whoever_answers_not_at_all_is_told_that_nothing_was_changed(
         assert terminal.finish() == 130
     assert "Nothing was changed" in terminal.text
     assert (repository / "one").read_text() == "now"
-    assert len(cli("checkpoints", "--json").json["checkpoints"]) == 1
+    assert len(cli("checkpoints", "--safety", "--json").json["checkpoints"]) == 1
 
 
 def test_where_there_is_nothing_to_do_nobody_is_asked(repository: Path, cli: Callable[..., Command]) -> None:

@@ -6,7 +6,7 @@ event into the state of its run and session, and writes the states once, at the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import cast
 
 import msgspec
@@ -89,9 +89,15 @@ class Journal:
         return run
 
     def events(
-        self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
+        self,
+        run: str,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        newest: int | None = None,
+        kinds: Collection[str] = (),
     ) -> Iterator[Event]:
-        for row in self.view.events(run, after=after, until=until, newest=newest):
+        for row in self.view.events(run, after=after, until=until, newest=newest, kinds=kinds):
             yield codec.event_of(row, self.view.blob)
 
     def has_event(self, id: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Annotated
@@ -22,10 +23,13 @@ from holdfast.layouts.registry import find_layout
 from holdfast.layouts.results import Examined as Examined, Exported as Exported
 from holdfast.maintenance.verify import prove
 from holdfast.operations.checkpoint import ACTS
-from holdfast.operations.parameters import Kind, Parameter, RunName, argument, option
+from holdfast.operations.parameters import Kind, Parameter, RunName, argument, flag, option
 from holdfast.operations.verb import Arguments, Group, verb
+from holdfast.project.checkpoints import describe
 from holdfast.project.checkpoints.conflicts import refuse_unknown
 from holdfast.project.checkpoints.create import MEGABYTE, PATIENCE, beside_of, find_unfinished, look, shadow_of
+from holdfast.project.checkpoints.describe import ListedCheckpoint
+from holdfast.project.checkpoints.line_counts import add_lines
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -35,11 +39,21 @@ from holdfast.worktree.capture import Shadow
 from holdfast.worktree.restore.plan import State, holds, left_alone
 from holdfast.worktree.scan_directories import literal
 
+SHOWN_AS = ("stat", "name_only", "state")  # options of `diff` for its renderer
+
 
 class CheckpointsListed(Struct):
-    checkpoints: list[Checkpoint]
+    checkpoints: list[ListedCheckpoint]
     unfinished: Restore | None = None
     more: bool = False  # the list was cut
+    runs: dict[str, str] = {}  # the runs that the checkpoints belong to, with the goal or name of each
+
+
+class FileChanged(Struct):
+    path: str
+    added: int | None  # lines; null for a binary file
+    removed: int | None
+    before: str | None = None  # its path before it was renamed
 
 
 class Diffed(Struct):
@@ -48,6 +62,7 @@ class Diffed(Struct):
     code: str
     state: list[str]
     left: dict[str, str] = {}  # nested repositories and left-out files that differ, with the difference
+    files: list[FileChanged] = []
 
 
 class CheckpointDeleted(Struct):
@@ -84,12 +99,28 @@ def _find_act(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead 
 
 
 def _find_other(workspace: Workspace, given: Arguments, can_ask: bool) -> Instead | None:
-    """Split the words after the checkpoint of `holdfast diff` into another checkpoint and paths."""
-    if (rest := given.get("rest")) is None:
+    """Split the words of `holdfast diff` into checkpoints and paths; paths alone mean since the last checkpoint."""
+    rest = given.get("rest")
+    more = {name: given[name] for name in SHOWN_AS if name in given}
+    if "a" in given and _is_path_alone(workspace, given["a"]):
+        paths = [*map(os.path.abspath, (given["a"], *(rest or ()))), *given.get("paths", ())]
+        return Instead("diff", {**more, "paths": tuple(paths)})
+    if rest is None:
         return None
     b = rest[0] if select.names_checkpoint(workspace, rest[0], is_path=os.path.lexists(rest[0])) else None
     paths = [*map(os.path.abspath, rest[1:] if b else rest), *given.get("paths", ())]
-    return Instead("diff", {"a": given["a"], "b": b, "paths": tuple(paths)})
+    return Instead("diff", {**more, "a": given["a"], "b": b, "paths": tuple(paths)})
+
+
+def _is_path_alone(workspace: Workspace, word: str) -> bool:
+    """True for the name of a file that is not the name of a checkpoint too."""
+    if not os.path.lexists(word):
+        return False
+    with workspace.reading() as journal:
+        try:
+            return select.find_checkpoint(workspace, journal, word) is None
+        except NotFound:
+            return True
 
 
 @verb(
@@ -115,8 +146,18 @@ def checkpoints(
             help="Only of this run; else of this worktree. `validate` and `export`: the run; else the current one.",
         ),
     ] = None,
-    every: Annotated[bool, option("--all", help="Of all worktrees of the repository, removed ones too.")] = False,
+    since: Annotated[
+        datetime | None, option(metavar="WHEN", help="Only those made since: 2026-11-01, or 3d, 12h, 30m ago.")
+    ] = None,
+    until: Annotated[datetime | None, option(metavar="WHEN", help="Only those made before.")] = None,
+    search: Annotated[
+        str | None, option(metavar="TEXT", help="Only those with these words: prompt, answer, name, changed files.")
+    ] = None,
+    every: Annotated[
+        bool, option("--all", help="Of all worktrees of the repository, removed ones too; with safety checkpoints.")
+    ] = False,
     asked: Annotated[bool, option(help="Only checkpoints made on request.")] = False,
+    safety: Annotated[bool, option(help="Safety checkpoints too, which every restore makes first.")] = False,
     limit: Annotated[int | None, option(least=1, most=100_000, metavar="N", help="At most N rows.")] = None,
 ) -> CheckpointsListed:
     """List the checkpoints of this worktree, newest first; or show, compare, delete, validate or export them."""
@@ -125,39 +166,56 @@ def checkpoints(
     with workspace.reading() as journal:
         id = select.find_by_name(workspace, journal, run).id if run else None
         found = list(journal.list_checkpoints(None if id or every else workspace.worktree, run=id))
-        before = _predecessors(journal.list_checkpoints(None)) if touching else {}
+        before = _predecessors(journal.list_checkpoints(None) if id else found)
         unfinished = find_unfinished(journal, workspace)
-    fitting: Iterable[Checkpoint] = (made for made in found if made.reason is Reason.ASKED or not asked)
-    if touching:
-        fitting = _touching(workspace, fitting, before, select.inside(workspace, touching))
-    listed = list(islice(fitting, most + 1))
-    shown = listed[:most]
+        fitting: Iterable[Checkpoint] = [
+            made
+            for made in found
+            if (made.reason is Reason.ASKED or not asked)
+            and (safety or every or not made.reason.is_way_back)
+            and (since is None or made.time >= since.astimezone())
+            and (until is None or made.time < until.astimezone())
+        ]
+        if search:
+            fitting = describe.fitting(journal, list(fitting), search)
+        if touching:
+            fitting = _touching(workspace, fitting, before, select.inside(workspace, touching))
+        listed = list(islice(fitting, most + 1))
+        shown = describe.describe(workspace, journal, listed[:most])
+        runs = {made.run: journal.find_run(made.run) for made in shown if made.run}
+    add_lines(workspace, shown, before)
     select.remember(workspace, "checkpoint", [checkpoint.id for checkpoint in shown])
-    return CheckpointsListed(shown, unfinished, len(listed) > most)
+    titles = {name: workspace.hide(run.title) for name, run in runs.items() if run}
+    return CheckpointsListed(shown, unfinished, len(listed) > most, titles)
 
 
 @verb(
     group=Group.BACK,
-    example="holdfast diff cp-4x9k2m7pq3 src/client.py",
-    about="compare two checkpoints, or one with the worktree",
+    example="holdfast diff 10m src/client.py",
+    about="what changed since the last checkpoint, or between two",
     common=True,
     changes=False,
-    options=(Parameter(metavar="[OTHER] [PATH…]", many=True, target="rest"),),
+    options=(
+        Parameter(metavar="[OTHER] [PATH…]", many=True, target="rest"),
+        flag("--stat", help="Only how many lines changed in each file."),
+        flag("--name-only", help="Only the names of the changed files."),
+        flag("--state", help="Also what changed in the run's state: its events in between."),
+    ),
     asks=_find_other,
 )
 def diff(
     workspace: Workspace,
-    a: Annotated[str, argument(metavar="CHECKPOINT", kind=Kind.CHECKPOINT)],
+    a: Annotated[str | None, argument(metavar="CHECKPOINT", kind=Kind.CHECKPOINT)] = None,
     b: str | None = None,
     paths: Annotated[tuple[str, ...], argument(kind=Kind.PATHS)] = (),
 ) -> Diffed:
-    """Compare two checkpoints, or one with the worktree: the code, and the run's events in between.
+    """Compare the worktree with a checkpoint, or two checkpoints; without one, with the last checkpoint.
 
-    Words after `--` are paths.
+    Words after `--` are paths. On a terminal it is shown in git's pager.
     """
     inside = [select.inside(workspace, path) for path in paths]
     with workspace.reading() as journal:
-        first = select.get_checkpoint(workspace, journal, a)
+        first = select.get_checkpoint(workspace, journal, a) if a else _last(workspace, journal)
         second = select.get_checkpoint(workspace, journal, b) if b else None
         state = _headlines(journal, first, second)
     within = inside if b"" not in inside else []
@@ -167,9 +225,22 @@ def diff(
         _refuse_unknown(shadow, first, (then, now), within)
         stands = partial(holds, shadow.reader, now) if second else shadow.stands
         left = left_alone(now[1], then[1], stands, within, limit)
-        code = _code(shadow, then[0], now[0], within)
+        code = _compare(shadow, then[0], now[0], within, "-p").decode("utf-8", "replace")
+        files_changed = _files(_compare(shadow, then[0], now[0], within, "-r", "-z", "--numstat")) if code else []
     differ_too = {path_text(os.fsdecode(path)): how for path, how in left.items()}
-    return Diffed(first.id, second.id if second else None, code, state, differ_too)
+    return Diffed(first.id, second.id if second else None, code, state, differ_too, files_changed)
+
+
+def _last(workspace: Workspace, journal: Journal) -> Checkpoint:
+    """Return the last checkpoint of this worktree; one that a restore made only if there is no other."""
+    last: Checkpoint | None = None
+    for made in journal.list_checkpoints(workspace.worktree):
+        if not made.reason.is_way_back:
+            return made
+        last = last or made
+    if last is None:
+        raise NotFound("There is no checkpoint here yet", [], ["`holdfast checkpoint` makes one"])
+    return last
 
 
 def _ask_to_delete(workspace: Workspace, given: Arguments) -> Choose | None:
@@ -192,10 +263,10 @@ def delete_checkpoint(
 
     The next `tidy` frees its space.
     """
-    with workspace.reading() as journal:
-        worktree = select.get_checkpoint(workspace, journal, checkpoint).worktree
-    with _locked(workspace, worktree) as shadow, workspace.writing() as journal:
-        made = select.get_checkpoint(workspace, journal, checkpoint)
+    with workspace.reading() as journal:  # a mistyped name must not delete what a search finds for it
+        found = select.get_checkpoint(workspace, journal, checkpoint, searches=False)
+    with _locked(workspace, found.worktree) as shadow, workspace.writing() as journal:
+        made = select.get_checkpoint(workspace, journal, found.id)
         ledger = journal.ledger(made.worktree)
         _refuse_unfinished(ledger, made)
         step = _step_of(journal, made)
@@ -259,12 +330,28 @@ def _refuse_unknown(shadow: Shadow, first: Checkpoint, states: tuple[State, Stat
     refuse_unknown(first.id, [path for path in paths if path not in known])
 
 
-def _code(shadow: Shadow, first: str, second: str, paths: list[bytes]) -> str:
-    arguments = ("diff-tree", "-p", "--no-ext-diff", "--no-textconv", "--no-color", "-M")
+def _compare(shadow: Shadow, first: str, second: str, paths: list[bytes], *how: str) -> bytes:
+    arguments = ("diff-tree", *how, "--no-ext-diff", "--no-textconv", "--no-color", "-M")
     with shadow.scratch() as scratch:  # the tree of the worktree is not on disk
         write_pack(scratch, shadow.reader.pending, shadow.git.form)
         limited = (literal(path) for path in paths)
-        return shadow.git.run(*arguments, first, second, "--", *limited, scratch=scratch).decode("utf-8", "replace")
+        return shadow.git.run(*arguments, first, second, "--", *limited, scratch=scratch)
+
+
+def _files(numstat: bytes) -> list[FileChanged]:
+    """Parse `git diff --numstat -z`."""
+    found = []
+    words = iter(numstat.split(b"\0"))
+    for word in filter(None, words):
+        added, removed, path = word.split(b"\t", 2)
+        before = None if path else path_text(os.fsdecode(next(words)))  # renamed: both paths follow
+        name = path_text(os.fsdecode(path or next(words)))
+        found.append(FileChanged(name, _number(added), _number(removed), before))
+    return found
+
+
+def _number(text: bytes) -> int | None:
+    return int(text) if text.isdigit() else None
 
 
 def _headlines(journal: Journal, first: Checkpoint, second: Checkpoint | None) -> list[str]:

@@ -12,12 +12,13 @@ from holdfast.core import ids
 from holdfast.core.errors import NotFound, Refused, WrongUsage
 from holdfast.core.model import Checkpoint, Reason, Restore, Run
 from holdfast.core.question import Choose, confirmation
-from holdfast.core.text import count, escape_path, one_line
+from holdfast.core.text import escape_path
 from holdfast.ingest.catch_up import establish
 from holdfast.journal.journal import Journal
 from holdfast.layouts.registry import find_layout
 from holdfast.operations.parameters import YES, DryRun, Kind, RunName, argument, flag, option
 from holdfast.operations.verb import Arguments, Group, verb
+from holdfast.project.checkpoints import describe
 from holdfast.project.checkpoints.create import (
     find_unfinished,
     make_checkpoint,
@@ -29,7 +30,7 @@ from holdfast.project.checkpoints.restore import Restored as Restored, finish, r
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 from holdfast.system import process
-from holdfast.system.clock import ago, shown
+from holdfast.system.clock import shown
 
 CHOICES = 500  # checkpoints from which one can be chosen
 
@@ -44,7 +45,8 @@ def _ask_whether(workspace: Workspace, given: Arguments, can_ask: bool) -> Choos
     planned = restore(workspace, given["checkpoint"], given.get("paths", ()), **arguments, dry_run=True)
     if not (planned.acts or planned.state or given.get("index")):
         return None
-    return confirmation("Go back?", f"holdfast restore {given['checkpoint']}", about=planned)
+    to = {"checkpoint": planned.to}  # a moment later an age may mean another one
+    return confirmation("Go back?", f"holdfast restore {planned.to}", about=planned, arguments=to)
 
 
 def _ask_which(workspace: Workspace) -> Choose:
@@ -54,19 +56,14 @@ def _ask_which(workspace: Workspace) -> Choose:
     found = checkpoints(workspace, limit=CHOICES).checkpoints
     if not found:
         raise NotFound("There is no checkpoint yet", [], ["`holdfast checkpoint` makes one"])
-    options = tuple((made.id, _about(made)) for made in found)
+    options = tuple((made.id, describe.about(made)) for made in found)
     hints = ("name one of them", "`holdfast checkpoints` lists them")
     return Choose(parameter="checkpoint", prompt="Which checkpoint", options=options, hints=hints)
 
 
-def _about(made: Checkpoint) -> str:
-    label = one_line(made.name or made.message or "", 80)
-    return f"{ago(made.time)}, {made.kind}, {count(made.changes, 'file')}  {label}".rstrip()
-
-
 @verb(
     group=Group.BACK,
-    example="holdfast restore cp-4x9k2m7pq3 src/client.py",
+    example="holdfast restore 10m src/client.py",
     common=True,
     options=(
         flag("--code", help="The worktree (the default).", gives={"code": True, "state": False}),
@@ -87,7 +84,11 @@ def restore(
     dry_run: DryRun = False,
     force: Annotated[bool, option(help="Over what another living session changed, or from another worktree.")] = False,
 ) -> Restored:
-    """Make the worktree equal to a checkpoint. What is there now is kept first, so `holdfast undo` takes it back."""
+    """Make the worktree equal to a checkpoint. What is there now is kept first, so `holdfast undo` takes it back.
+
+    A checkpoint is an id, a name, a row of the last list, `@prompt:3` (when the run's third prompt was given), an age
+    (`10m`, `2h`), or words of its prompt, of the answer, or of the names of files.
+    """
     if paths and not code:
         raise WrongUsage("What a run knows has no paths", [], ["leave out the paths", "or leave out `--state`"])
     inside = [select.inside(workspace, path) for path in paths]

@@ -17,6 +17,7 @@ from holdfast.journal.store import Hit, HitQuery, RunQuery
 from holdfast.operations.parameters import Kind, argument, option
 from holdfast.operations.runs import AgentName, Layouts, Limit, Since, Statuses, Tag, Until
 from holdfast.operations.verb import Group, verb
+from holdfast.project.checkpoints.describe import find_after
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
 
@@ -36,6 +37,7 @@ class Found(Struct):
     session: str | None
     text: str  # an excerpt with the words
     marks: list[tuple[int, int]]  # the words in the excerpt: begin and end, in characters
+    checkpoint: str | None = None  # the first one that holds the effect of the event
 
 
 class Searched(Struct):
@@ -86,6 +88,7 @@ def search(
         )
         hits, is_ranked = journal.view.hits(query)
         found = [_found(workspace, journal, hit, text) for hit in hits]
+        _add_checkpoints(journal, found)
     return Searched(workspace.hide(sound_text(text))[: search_terms.LONGEST], found, is_ranked)
 
 
@@ -106,3 +109,11 @@ def _found(workspace: Workspace, journal: Journal, hit: Hit, text: str) -> Found
     piece = search_terms.excerpt(words, text, WIDTH)
     kind = SORT_OF.get(event.kind, event.kind)
     return Found(run.id, event.seq, kind, event.time, title, run.status, event.session, piece.text, piece.marks)
+
+
+def _add_checkpoints(journal: Journal, found: list[Found]) -> None:
+    """Name the checkpoint to go to for each event."""
+    made = {run: list(journal.list_checkpoints(run=run)) for run in {hit.run for hit in found}}
+    for hit in found:
+        after = find_after(made[hit.run], hit.run, hit.seq)
+        hit.checkpoint = after.id if after else None

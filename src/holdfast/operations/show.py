@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,7 @@ from holdfast.operations.parameters import Kind, RunName, argument, flag, option
 from holdfast.operations.runs import Limit, runs, which_run
 from holdfast.operations.verb import Arguments, Group, verb
 from holdfast.project.briefs import without_secrets
+from holdfast.project.checkpoints import describe
 from holdfast.project.checkpoints.create import shadow_of
 from holdfast.project.runs import select
 from holdfast.project.workspace import Workspace
@@ -48,6 +50,7 @@ class SessionShown(Struct):
     before: str | None = None  # with `--diff`: the last checkpoint before it
     after: str | None = None  # the first checkpoint after it, or the last one in it
     code: str | None = None  # the changes between them, by any process
+    checkpoints: dict[int, str] = {}  # the event after which each was made -> its id
 
 
 class CheckpointShown(Struct):
@@ -57,6 +60,7 @@ class CheckpointShown(Struct):
     nested: dict[str, str]  # repositories inside the worktree, with the commit of each
     skipped: dict[str, int]  # files that were left out, with their size in bytes
     code: str | None = None  # with `--diff`: the changes since the one before it
+    prompt: str | None = None  # the first words of the prompt that it belongs to
 
     @property
     def run(self) -> Run:
@@ -72,6 +76,7 @@ class SessionsListed(Struct):
 class Logged(Struct):
     run: str
     events: list[Event]
+    checkpoints: dict[int, str] = {}  # the event after which each was made -> its id
 
 
 def _ask_which(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | None:
@@ -117,12 +122,28 @@ def _session(workspace: Workspace, journal: Journal, session: Session, diff: boo
     run = journal.get_run(session.run)
     events = fold.without(journal.events(session.run), set(run.forgotten))
     shown = SessionShown(session, run, [event for event in events if event.session == session.id])
+    shown.checkpoints = _made_after(journal, session.run, shown.events, session.id)
     if diff:
         before, after = _around(journal, session, run.worktree)
         with shadow_of(workspace) as shadow:
             shown.before, shown.after = before.id, after.id
             shown.code = _diff(shadow, before, after)
     return shown
+
+
+def _made_after(journal: Journal, run: str, events: list[Event], session: str | None = None) -> dict[int, str]:
+    """Map the last event before each checkpoint to it; of several there, the newest that is no safety checkpoint.
+
+    After the last event of a session, only its own checkpoints count.
+    """
+    found: dict[int, str] = {}
+    seqs = [event.seq for event in events]
+    for made in sorted(journal.list_checkpoints(run=run), key=lambda made: (not made.reason.is_way_back, made.number)):
+        at = bisect_right(seqs, made.seq or 0)
+        is_inside = at < len(seqs) or session in (None, made.session)
+        if at and (is_inside or made.seq == seqs[-1]):
+            found[seqs[at - 1]] = made.id
+    return found
 
 
 def _around(journal: Journal, session: Session, worktree: str) -> tuple[Checkpoint, Checkpoint]:
@@ -159,6 +180,7 @@ def _checkpoint(workspace: Workspace, journal: Journal, found: Checkpoint, diff:
     run = journal.find_run(found.run) if found.run else None
     earlier = (made for made in journal.list_checkpoints(found.worktree) if made.number < found.number)
     before = max(earlier, key=lambda made: made.number, default=None)
+    event = describe.last_events(journal, [found], (describe.PROMPT,)).get(found.id)
     with shadow_of(workspace) as shadow:
         beside = TreeMetadata.decode(shadow.reader.read(found.beside) or b"")
         return CheckpointShown(
@@ -168,6 +190,7 @@ def _checkpoint(workspace: Workspace, journal: Journal, found: Checkpoint, diff:
             {path_text(os.fsdecode(path)): commit for path, commit in beside.links.items()},
             {path_text(os.fsdecode(path)): size for path, size in beside.skipped.items()},
             _diff(shadow, before, found) if diff else None,
+            workspace.hide(describe.first_words(event)) if event else None,
         )
 
 
@@ -215,7 +238,8 @@ def log(
         events = journal.events(
             found.id, after=min(after, MOST), newest=newest if newest is None else min(newest, MOST)
         )
-        return Logged(found.id, list(fold.without(events, found.forgotten)))
+        listed = list(fold.without(events, found.forgotten))
+        return Logged(found.id, listed, _made_after(journal, found.id, listed))
 
 
 class Reported(Struct):

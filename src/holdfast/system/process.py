@@ -140,6 +140,25 @@ def run_foreground(command: Sequence[str], directory: Path, *, to_stderr: bool =
     return 128 - code if code < 0 else code
 
 
+def show_in_pager(command: str, text: str, environ: Mapping[str, str]) -> bool:
+    """Show a text in a pager, a command for the shell as git takes it; False if there is none.
+
+    Ctrl-C belongs to the pager, as it may search or follow.
+    """
+    import subprocess
+
+    try:
+        pager = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, env=environ)
+    except OSError:
+        return False
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        pager.communicate(text.encode("utf-8", "replace"))  # a pager that is left early is no error
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return pager.returncode not in (126, 127)
+
+
 def become(program: str, command: Sequence[str], directory: Path, environ: Mapping[str, str]) -> NoReturn:
     os.chdir(directory)
     os.execve(program, list(command), dict(environ))

@@ -186,14 +186,22 @@ class SqliteView:
     # events
 
     def events(
-        self, run: str, *, after: int = 0, until: int | None = None, newest: int | None = None
+        self,
+        run: str,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        newest: int | None = None,
+        kinds: Collection[str] = (),
     ) -> Iterator[store.EventRow]:
-        """Events of a run in order: those after `after` up to `until`, or only the `newest` of them."""
+        """Events of a run in order: those after `after` up to `until`, of these kinds, or only the `newest` of them."""
+        of_kinds = f" AND kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
         select = (
-            f"SELECT {EVENT} FROM event WHERE run = {KEY} AND seq > ? AND seq <= ?"
+            f"SELECT {EVENT} FROM event WHERE run = {KEY} AND seq > ? AND seq <= ?{of_kinds}"
             f" ORDER BY seq {'DESC' if newest is not None else 'ASC'} LIMIT ?"
         )
-        bounds = (run, after, until if until is not None else MAX, newest if newest is not None else -1)
+        last = until if until is not None else MAX
+        bounds = (run, after, last, *kinds, newest if newest is not None else -1)
         rows = (store.EventRow(run, *row) for row in self._connection.execute(select, bounds))
         return iter(list(rows)[::-1]) if newest is not None else rows
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from holdfast.core import ids
 from holdfast.core.errors import Ambiguous, HoldfastError, NotFound, WrongUsage
-from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session, Status
+from holdfast.core.model import OPEN, Checkpoint, Draft, Run, Session, Status, text_of
 from holdfast.core.text import count, one_line, path_text, sound_text
 from holdfast.journal.codec import checkpoint_of, read_record
 from holdfast.journal.journal import Journal, is_ledger
 from holdfast.journal.store import RunQuery
+from holdfast.project.checkpoints import describe
 from holdfast.project.sessions import find_conversation, find_named_conversation
 from holdfast.project.workspace import Workspace
 from holdfast.system import files
@@ -133,9 +134,11 @@ def get_session(workspace: Workspace, journal: Journal, name: str) -> Session:
     return found
 
 
-def get_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
-    """Resolve a checkpoint by its id, a row of the last list, its name (the newest, here first), or part of its id."""
-    if found := find_checkpoint(workspace, journal, name):
+def get_checkpoint(workspace: Workspace, journal: Journal, name: str, *, searches: bool = True) -> Checkpoint:
+    """Resolve a checkpoint: by its id, its name (the newest, here first), a row of the last list, a prompt of the
+    run (`@prompt:3`), its age (`10m`), part of its id, or a search for words of its prompt, answer and file names.
+    """
+    if found := find_checkpoint(workspace, journal, name, searches=searches):
         return found
     raise _not_found(workspace, "checkpoint", name)
 
@@ -150,12 +153,56 @@ def count_back(workspace: Workspace, journal: Journal, name: str) -> Checkpoint:
     return newest[-1]
 
 
-def find_checkpoint(workspace: Workspace, journal: Journal, name: str) -> Checkpoint | None:
+def find_checkpoint(workspace: Workspace, journal: Journal, name: str, *, searches: bool = False) -> Checkpoint | None:
     if found := journal.find_checkpoint(name):
         return found
     if not _is_row(name) and (found := _named_checkpoint(workspace, journal, name)):
         return found
-    return journal.find_checkpoint(_find_only(workspace, journal, "checkpoint", name) or "")
+    if name.startswith(describe.AT_PROMPT):
+        return get_at_prompt(workspace, journal, name)
+    if age := describe.parse_age(name):
+        return _get_by_age(workspace, journal, name, age)
+    if found := journal.find_checkpoint(_find_only(workspace, journal, "checkpoint", name) or ""):
+        return found
+    return _find_by_words(workspace, journal, name) if searches and not _is_row(name) else None
+
+
+def get_at_prompt(workspace: Workspace, journal: Journal, name: str, run: str | None = None) -> Checkpoint:
+    """Return the checkpoint with the worktree as it was when a prompt of the run was given: `@prompt:3`."""
+    number = describe.parse_prompt_number(name)
+    if number is None:
+        hint = "`holdfast restore @prompt:3`: the worktree when the third prompt was given"
+        raise WrongUsage(f'"{one_line(name, 40)}" is not the number of a prompt', [], [hint])
+    found = get_run(workspace, journal, run, ended_too=True)
+    prompts = describe.prompts_of(journal, found.id)
+    if not 1 <= number <= len(prompts):
+        facts = [("run", found.id), ("prompts", len(prompts))]
+        raise NotFound(f"This run has no prompt {number}", facts, ["`holdfast rewind` lists them"])
+    made = journal.list_checkpoints(found.worktree)
+    if at := describe.find_at_prompt(journal, prompts[number - 1], made):
+        return at
+    facts = [("prompt", one_line(text_of(prompts[number - 1].body.get("text")), 60)), ("run", found.id)]
+    message = f"There is no checkpoint of when prompt {number} was given"
+    raise NotFound(message, facts, ["`holdfast checkpoints` lists those there are"])
+
+
+def _get_by_age(workspace: Workspace, journal: Journal, name: str, age: timedelta) -> Checkpoint:
+    if found := describe.find_by_age(workspace, journal, age):
+        return found
+    message = f"There is no checkpoint of this worktree that is {one_line(name, 40)} old or older"
+    raise NotFound(message, [], ["`holdfast checkpoints` lists them with their age"])
+
+
+def _find_by_words(workspace: Workspace, journal: Journal, text: str) -> Checkpoint | None:
+    if ids.is_safe(text) and text.startswith(("cp-", "run-", "ses-")):  # an id that is gone is no search
+        return None
+    found = describe.search(workspace, journal, text)
+    if len(found) > 1:
+        shown = describe.describe(workspace, journal, found[:SHOWN])
+        facts = [(made.id, describe.about(made)) for made in shown]
+        hints = ["name one of them", "`holdfast checkpoints --search TEXT` lists all"]
+        raise Ambiguous(f'{count(len(found), "checkpoint")} fit "{one_line(text, 40)}"', facts, hints)
+    return found[0] if found else None
 
 
 def _find_only(workspace: Workspace, journal: Journal, kind: str, name: str) -> str | None:
@@ -173,8 +220,8 @@ def names_checkpoint(workspace: Workspace, word: str, *, is_path: bool) -> bool:
     """
     with workspace.reading() as journal:
         try:
-            found = find_checkpoint(workspace, journal, word)
-        except Ambiguous:
+            found = find_checkpoint(workspace, journal, word, searches=" " in word and not is_path)
+        except (Ambiguous, NotFound):
             if is_path:
                 return False
             raise
@@ -287,7 +334,11 @@ def is_checkpoint(workspace: Workspace, journal: Journal, name: str) -> bool:
         return [kind for kind in kinds if kind in ("run", "checkpoint")][-1:] == ["checkpoint"]
     if not is_ledger(name) and (journal.find_run(name) or _matching(workspace, journal, "run", name)):
         return False
-    return bool(_named_checkpoint(workspace, journal, name) or _matching(workspace, journal, "checkpoint", name))
+    if name.startswith(describe.AT_PROMPT) or describe.parse_age(name):
+        return True
+    if _named_checkpoint(workspace, journal, name) or _matching(workspace, journal, "checkpoint", name):
+        return True
+    return bool(describe.search(workspace, journal, name))
 
 
 def several(workspace: Workspace, message: str, runs: list[Run]) -> Ambiguous:

@@ -25,7 +25,16 @@ STYLES = {
     "bad": "1;31",
     "match": "1;33",
 }  # as terminals know them
-LONG = {"goal", "what", "outcome", "directory", "worktree", "value", "origin"}  # cells that may take several lines
+LONG = {
+    "goal",
+    "what",
+    "changed",
+    "outcome",
+    "directory",
+    "worktree",
+    "value",
+    "origin",
+}  # cells that may take several lines
 LEAST, BETWEEN = 12, 3  # columns of a terminal: that such a cell needs, and that stand between two
 FILL_STYLE = {"warn": "warn", "compact": "bad"}  # of a context window; else it is good, or has no style
 PATCH_STYLE = {"+": "good", "-": "bad", "@": "dim"}

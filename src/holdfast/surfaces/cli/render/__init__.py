@@ -17,7 +17,7 @@ from holdfast.surfaces.cli.terminal import Line
 F = TypeVar("F", bound=Callable[..., Any])
 
 MODULES = {  # of this package: the modules of operations whose results they render
-    "checkpoints": "checkpoint checkpoints restore",
+    "checkpoints": "checkpoint checkpoints restore rewind",
     "details": "show status",
     "entries": "chat_command context entries step team",
     "maintenance": "export import_run maintenance scan_secrets",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.core.errors import DONE, Damaged
 from holdfast.core.fold.run import interrupted
-from holdfast.core.model import Restore
+from holdfast.core.model import Reason, Restore
 from holdfast.core.text import count, one_line
 from holdfast.project.checkpoints.conflicts import describe_clashes
+from holdfast.project.checkpoints.describe import ListedCheckpoint, told_lines, told_words
+from holdfast.surfaces.cli.pager import page
 from holdfast.surfaces.cli.render import View, listed, previews, renders, say
 from holdfast.surfaces.cli.runner import Said
 from holdfast.surfaces.cli.terminal import Line, coloured, when
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # rows of a list that is part of an answer
 FILTERED = "checkpoint.filtered"
+NAMES, PATH = 2, 40  # changed files that a list names, characters of each
+WORDS = 80  # characters of a prompt in a list
+LINES = ("added", "removed")
+STAT_PATH, BAR = 60, 30  # columns of a diffstat: at most for a path, and for its bar
 
 
 @renders
@@ -46,21 +52,41 @@ def said_checkpoints(found: checkpoints.CheckpointsListed, view: View) -> Said:
     if found.unfinished:
         view.workspace.warnings.append(interrupted(found.unfinished))
     every = bool(given.get("every"))
+    by_run = len(found.runs) > 1
     rows = [
         [
             str(number),
             made.id,
             *([made.worktree] if every else []),
-            made.kind,
             ago(made.time),
-            f"{made.changes:,}",
-            made.name or made.message or "",
+            *([made.run or "-"] if by_run else []),
+            _changed(made),
+            _what(made),
         ]
         for number, made in enumerate(found.checkpoints, 1)
     ]
     talk = [f"There are more: `holdfast checkpoints --limit {10 * len(rows)}`"] if found.more else []
-    none = _none(given.get("touching"), bool(given.get("asked") or given.get("run")))
-    return listed(found, f"# checkpoint {'worktree ' * every}kind made files what", rows, talk, none=none)
+    if rows and not by_run:
+        talk += [f"Of {run}: {one_line(title, WORDS)}" for run, title in found.runs.items()]
+    narrowed = any(given.get(name) for name in ("asked", "run", "since", "until", "search"))
+    none = _none(given.get("touching"), narrowed)
+    columns = f"# checkpoint {'worktree ' * every}made {'run ' * by_run}changed what"
+    return listed(found, columns, rows, talk, none=none)
+
+
+def _what(made: ListedCheckpoint) -> str:
+    """Its words, and why it was made where neither a turn nor a request was the reason."""
+    is_usual = made.reason in (Reason.TURN, Reason.ASKED)
+    return " ".join(filter(None, ["" if is_usual else f"({made.kind})", told_words(made, WORDS)]))
+
+
+def _changed(made: ListedCheckpoint) -> str:
+    """The first changed files, how many more there are, and the lines."""
+    names = ", ".join(one_line(path, PATH) for path in made.changed[:NAMES])
+    more = made.changes - len(made.changed[:NAMES])
+    if not names:
+        return f"{count(made.changes, 'file')}" if made.changes else ""
+    return f"{names}{f' and {more:,} more' if more else ''}{told_lines(made)}"
 
 
 def _none(touching: str | None, filtered: bool) -> str:
@@ -87,8 +113,39 @@ def said_validated(found: checkpoints.Validated, view: View) -> Said:
 
 @renders
 def said_differences(found: checkpoints.Diffed, view: View) -> Said:
-    talk = [f"run: {line}" for line in found.state]
-    return Said(found, coloured(found.code), [*talk, *(f"{one_line(path)} {how}" for path, how in found.left.items())])
+    given = view.given
+    state = [f"run: {line}" for line in found.state] if given.get("state") else []
+    talk = [f"{one_line(path)} {how}" for path, how in found.left.items()]
+    if not found.code:
+        hint = "" if found.b else f"; `holdfast show {found.a} --diff` shows what it changed itself"
+        talk.append(f"No file differs between {found.a} and {found.b or 'the worktree'}{hint}")
+    if given.get("name_only"):
+        return Said(found, [one_line(file.path) for file in found.files], talk)
+    lines = list(diffstat(found.files))
+    if not given.get("stat") and found.code:
+        lines += ["", *coloured(found.code)]
+    lines += ["", *state] if state and lines else state
+    return Said(found, lambda: page(lines, str(view.workspace.root)), talk)
+
+
+def diffstat(files: Sequence[checkpoints.FileChanged]) -> Iterator[Line]:
+    """A line for each file, with its changed lines as a bar, and the sum; as `git diff --stat` shows it."""
+    names = [one_line(f"{file.before} => {file.path}" if file.before else file.path) for file in files]
+    shown = [name if len(name) <= STAT_PATH else f"…{name[1 - STAT_PATH :]}" for name in names]
+    width = max(map(len, shown), default=0)
+    most = max(((file.added or 0) + (file.removed or 0) for file in files), default=0)
+    digits = len(str(most))
+    for name, file in zip(shown, files, strict=True):
+        if file.added is None or file.removed is None:
+            yield f" {name.ljust(width)} | {'Bin'.rjust(digits)}"
+            continue
+        scale = min(1.0, BAR / most) if most else 1.0
+        plus, minus = (max(1, round(number * scale)) if number else 0 for number in (file.added, file.removed))
+        number = f" {name.ljust(width)} | {str(file.added + file.removed).rjust(digits)} "
+        yield [("", number if plus or minus else number.rstrip()), ("good", "+" * plus), ("bad", "-" * minus)]
+    if files:
+        added, removed = (sum(number or 0 for number in (getattr(file, name) for file in files)) for name in LINES)
+        yield f" {count(len(files), 'file')} changed, {added:,} added and {removed:,} removed lines"
 
 
 @renders

@@ -127,8 +127,10 @@ def told_troubles(troubles: Iterable[str]) -> Iterator[Line]:
         yield ("warn", f"{title}: {when(moment)}: {one_line(about, 120)}")
 
 
-def told_event(event: Event) -> str:
-    return f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
+def told_event(event: Event, checkpoint: str | None = None) -> Line:
+    """An event, with the checkpoint that was made after it."""
+    line = f"#{event.seq:<5} {shown(event.time, seconds=True)}  {headline(event)}"
+    return [("", line), ("dim", f"  {checkpoint}")] if checkpoint else line
 
 
 @shows
@@ -208,7 +210,7 @@ def told_session(found: show.SessionShown) -> Iterator[Line]:
         yield from coloured(found.code)
         return
     for event in found.events:
-        yield told_event(event)
+        yield told_event(event, found.checkpoints.get(event.seq))
 
 
 def _used(session: Session) -> Iterator[Line]:
@@ -228,6 +230,8 @@ def told_checkpoint(found: show.CheckpointShown) -> Iterator[Line]:
     yield ("title", made.id + (f"  {one_line(made.name, 200)}" if made.name else ""))
     yield f"made       {when(made.time)}"
     yield f"why        {made.kind}" + (f": {one_line(made.message, 400)}" if made.message else "")
+    if found.prompt:
+        yield f"prompt     {one_line(found.prompt, 200)}"
     if made.pinned:
         yield "pinned     yes"
     if made.run:
@@ -266,7 +270,7 @@ def said_sessions(found: show.SessionsListed, view: View) -> Said:
 @renders
 def said_log(found: show.Logged, view: View) -> Said:
     if not view.given.get("follow"):
-        return Said(found, [told_event(event) for event in found.events])
+        return Said(found, [told_event(event, found.checkpoints.get(event.seq)) for event in found.events])
     return Said(found, stream=lambda as_json: _follow(view.workspace, found, as_json))
 
 
@@ -277,7 +281,7 @@ def _follow(workspace: Workspace, found: show.Logged, as_json: bool) -> None:
     seen = 0
     while True:
         for event in found.events:
-            print_json(event) if as_json else terminal.emit([told_event(event)])
+            print_json(event) if as_json else terminal.emit([told_event(event, found.checkpoints.get(event.seq))])
             seen = event.seq
         time.sleep(FOLLOW)
         found = log(workspace, run=found.run, after=seen)

@@ -167,7 +167,8 @@ def _nothing(text: str) -> str:
 
 
 def _hit(hit: search.Found) -> Iterator[Line]:
-    yield ("dim", f"{hit.run} #{hit.seq}  {hit.kind}  {ago(hit.time)}  {one_line(hit.title, 60)}")
+    checkpoint = f"  {hit.checkpoint}" if hit.checkpoint else ""
+    yield ("dim", f"{hit.run} #{hit.seq}  {hit.kind}  {ago(hit.time)}{checkpoint}  {one_line(hit.title, 60)}")
     pieces, at = [("", "  ")], 0
     for first, last in hit.marks:
         pieces += [("", hit.text[at:first]), ("match", hit.text[first:last])]
