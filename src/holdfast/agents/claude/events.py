@@ -24,7 +24,7 @@ from holdfast.core.model import Beginning, Body, Draft, list_of, object_of
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
-GOAL, REPLY, OUTCOME = 2_000, 4_000, 1_000  # characters that are stored
+GOAL, REPLY, OUTCOME = 2_000, 100_000, 1_000  # characters that are stored
 WAITING = ("Stop", "PermissionRequest")  # events after which the client waits for a prompt or a permission
 PERMISSION = "permission_prompt"  # type of the notification that a permission was not answered for some seconds
 OURS = "/holdfast:"  # a slash command of our plugin
@@ -37,6 +37,7 @@ REFUSED = re.compile(  # prefixes of the result of a tool call that the client d
 )
 WRITTEN, BETWEEN = timedelta(seconds=1), 0.05  # after a hook call: until the transcript is written, between two looks
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+READING = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch")  # change nothing
 TELLING = (  # inputs of tools: the first that a call has is its summary
     *("command", "file_path", "notebook_path", "pattern", "url", "query"),
     *("subject", "description", "prompt", "skill"),
@@ -157,6 +158,8 @@ def _action(payload: Body, done: Body) -> Body:
         "key": text_of(done, "tool_use_id"),
         "files": [_from_here(payload, file)] if file and tool in WRITING else [],
     }
+    if tool in READING:
+        body["reads"] = True
     if subagent := text_of(payload, "agent_id"):
         body["subagent"] = subagent
     return body
