@@ -6,9 +6,7 @@ every sentence gets a weight, and the heaviest ones are told, in the order in wh
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import pairwise
@@ -178,7 +176,9 @@ def _telling(text: str) -> float:
 
 
 def _rarity(turns: list[Turn]) -> dict[str, float]:
-    """Return the rarity of each word, from 0 in every turn to 1 in one of many."""
-    numbers = Counter(word for turn in turns for word in set(WORD.findall(" ".join(turn.said).casefold())))
-    most = math.log(len(turns) + 1)
-    return {word: 1.0 - math.log(number) / most for word, number in numbers.items()}
+    """Return the rarity of each word: 1 for one of a single turn, nearly 0 for one of all of many."""
+    numbers: dict[str, int] = {}
+    for turn in turns:
+        for word in set(WORD.findall(" ".join(turn.said).casefold())):
+            numbers[word] = numbers.get(word, 0) + 1
+    return {word: number**-0.5 for word, number in numbers.items()}

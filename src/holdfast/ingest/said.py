@@ -21,11 +21,13 @@ def add_said(workspace: Workspace, call: Call, reading: Reading) -> None:
     path = Path(real_path(reading.transcript)) if reading.transcript else None
     agent = find_agent(call.agent)
     # a payload can name any file
+    # safeguard: own-transcripts
     if path is None or not agent.owns_transcript(setup_of(workspace), path):
         return
     said = agent.read_said(path, call.time)
-    clean = workspace.clean([text_of(found.body.get("text")) for found in said])  # before the cut: see `drain.py`
-    texts = [text[:LONGEST] for text in clean]
+    texts = [text_of(found.body.get("text")) for found in said]
+    # safeguard: hide-said-before-cut
+    texts = [text[:LONGEST] for text in workspace.clean(texts)]
     known = "\n".join(text_of(draft.body.get("text")) for draft in reading.drafts)
     reading.drafts[:0] = [
         structs.replace(found, body={"text": text})
