@@ -339,6 +339,21 @@ def test_only_the_newest_actions_are_kept() -> None:
     assert kept == [str(number) for number in range(5, activity.KEPT_ACTIONS + 5)]
 
 
+def test_of_a_long_conversation_the_state_has_the_newest_numbers_and_no_long_text() -> None:
+    turns = [told("turn.ended", text=str(number) + "x" * 90_000) for number in range(activity.KEPT_TALK + 5)]
+    run = folded(STARTED, *turns)
+    assert (len(run.talk), run.talk[-1]) == (activity.KEPT_TALK, len(turns) + 1)
+    assert run.reply is not None
+    assert (len(run.reply), run.reply[:4]) == (activity.PROMPT, "304x")
+
+
+def test_an_answer_that_was_forgotten_is_not_among_what_was_said() -> None:
+    run = folded(
+        STARTED, told("prompt.given", text="do it"), told("turn.ended", text="x"), told("event.forgotten", seq=3)
+    )
+    assert run.talk == [2]
+
+
 def test_only_the_files_touched_last_are_kept_and_the_newest_stands_last() -> None:
     names = [str(number) for number in range(activity.KEPT_FILES)]
     run = folded(
