@@ -24,7 +24,8 @@ from holdfast.core.model import Beginning, Body, Draft, list_of, object_of
 from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
-GOAL, REPLY, OUTCOME = 2_000, 100_000, 1_000  # characters that are stored
+GOAL, REPLY, OUTCOME = 2_000, 4_000, 1_000  # characters that are stored
+ANSWER = 100_000  # of the agent's own words
 WAITING = ("Stop", "PermissionRequest")  # events after which the client waits for a prompt or a permission
 PERMISSION = "permission_prompt"  # type of the notification that a permission was not answered for some seconds
 OURS = "/holdfast:"  # a slash command of our plugin
@@ -186,7 +187,7 @@ def _from_here(payload: Body, path: str) -> str:
 
 
 def _turn(payload: Body) -> Told:
-    body: Body = {"text": text_of(payload, "last_assistant_message")[:REPLY]}
+    body: Body = {"text": text_of(payload, "last_assistant_message")[:ANSWER]}
     if waiting := list_of(payload.get("background_tasks")):
         body["waiting"] = [text_of(task, "description") for task in waiting if isinstance(task, dict)]
     yield "turn.ended", body

@@ -133,7 +133,7 @@ class Retelling:
         if text and text_of(line.get("message"), "stop_reason") == ENDS and line.get("isSidechain") is not True:
             yield from events.tell("Stop", {"last_assistant_message": text})
         elif said := _said_in(line):
-            yield SAID, {"text": said[: events.REPLY]}
+            yield SAID, {"text": said[: events.ANSWER]}
 
     def _results(self, line: Line) -> Told:
         for block in blocks_of(line, "tool_result"):
