@@ -66,7 +66,8 @@ def _writing(workspace: Workspace, start: str, names: list[str]) -> float:
         now, then = (scan.tree, scan.beside), (target.tree, scan.beside)
 
         def write() -> None:
-            put = apply_plan(shadow, plan_restore(shadow, now, then), workspace.place / "aside" / "bench")
+            plan = plan_restore(shadow, now, then, limit=0)
+            put = apply_plan(shadow, plan, workspace.place / "aside" / "bench")
             if put.written != len(names):
                 raise Failed(f"{put.written} files were written, not {len(names)}")
 

@@ -17,7 +17,7 @@ import holdfast
 from holdfast.project.workspace import Workspace
 from tests.tools import Command
 
-pytest_plugins = ("tests.promises", "tests.faber_project")
+pytest_plugins = ("tests.promises", "tests.event_keys", "tests.faber_project")
 
 # A background job of a shell ignores Ctrl-C, and one under `nohup` a closed terminal: so would all that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

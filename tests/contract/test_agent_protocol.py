@@ -18,6 +18,7 @@ import pytest
 import holdfast.agents
 from holdfast.agents import registry
 from holdfast.agents.protocol import GENERIC, Agent, Moment
+from holdfast.agents.recognised import CLIENTS
 from tests.mutations.trying import copy
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +98,12 @@ def parrot(root: Path, home: Path) -> Script:
 
 
 SCRIPTS = {"claude": claude, "parrot": parrot}
+
+
+def test_an_agent_has_a_folder_or_is_only_recognised() -> None:
+    """With both, hooks would take the folder, and the rest of Holdfast the row."""
+    folders = {path.parent.name for path in Path(str(registry.__file__)).parent.glob("*/client.py")}
+    assert sorted([*folders, *CLIENTS]) == sorted(registry.NAMES)
 
 
 @pytest.fixture

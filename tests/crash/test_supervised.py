@@ -15,7 +15,7 @@ import pytest
 
 import holdfast
 from holdfast.core.model import Status
-from holdfast.core.recovery import options, recommended
+from holdfast.core.recovery_options import options, recommended
 from holdfast.project.workspace import Workspace
 from tests.promises import tell
 

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,9 @@ from .tree import ROOT
 PACKAGE = ROOT / "src" / "holdfast"
 PATH = re.compile(r"`([\w.-]+/[\w./-]*|\w+\.(?:py|toml))`")
 TITLES = (
-    "a verb", "an event kind", "a store", "an artifact kind", "an agent", "a layout", "a setting", "a surface",
-    "a sync, a lock, or a check of a path, of trust or of secrets", "a schema change",
+    "a verb", "an event kind", "a field of an event", "a store", "an artifact kind", "an agent", "a layout",
+    "a setting", "a surface", "a secret", "a sync, a lock, or a check of a path, of trust or of secrets",
+    "a schema change of the store",
 )  # fmt: skip
 
 
@@ -173,7 +175,11 @@ def test_a_setting_that_is_added_by_the_list_can_be_set_everywhere(tmp_path: Pat
         '    Setting("wave.times", 3, "waves at an agent", 1, 9),\n',
     )
     copy.make("scripts/reference")
-    assert copy.left == {"tests/project/test_settings_files.py"}
+    copy.insert(
+        "tests/project/test_settings.py", "tuple[int | float | str, bool]] = {\n", '    "wave.times": (3, True),\n'
+    )
+    assert copy.left == set()
+    copy.prove("tests/project/test_settings.py", "wave or the_settings_are_these")
 
     def value(**variables: str) -> int:
         line = ("-m", "holdfast", "config", "get", "wave.times", "--json")
@@ -186,6 +192,64 @@ def test_a_setting_that_is_added_by_the_list_can_be_set_everywhere(tmp_path: Pat
     assert "`wave.times`" in (copy.root / "docs/reference/settings.md").read_text()
 
 
+WAVED = '    run.tags = [text_of(body.get("mood"))]\n'
+
+
+def test_a_field_of_an_event_that_is_added_by_the_list_is_recorded_folded_shown_and_found(
+    tmp_path: Path, repository: Path
+) -> None:
+    copy = Copy(tmp_path / "copy", "a field of an event", "entries")
+    copy.insert("operations/entries.py", '"run.renamed", {"name": name', ', "mood": f"{name}?"')
+    with pytest.raises(AssertionError, match=r"run\.renamed: mood"):
+        copy.prove("tests/operations/test_entries.py", "rename")
+    copy.insert("core/event_kinds.py", '"run.renamed": Kind("it got a name", _keys("name', " mood")
+    copy.insert("core/fold/run.py", 'run.name = text_of(body.get("name")) or None\n', WAVED)
+    copy.insert("core/event_text.py", "renamed to {_text(body.get('name'))}", " ({_text(body.get('mood'))})")
+    copy.left.add("core/event_text.py")  # one step, two places
+    copy.insert("core/event_text.py", '"run.renamed": ("goal", "name"', ', "mood"')
+    copy.make("scripts/reference")
+    assert copy.left == {"agents/entries/events.py", "layouts/entries/"}
+    copy.prove("tests/house/test_event_kinds.py", "")
+    copy.prove("tests/operations/test_entries.py", "rename")
+
+    def holdfast(*arguments: str) -> str:
+        return copy.run("-m", "holdfast", *arguments, directory=repository)
+
+    holdfast("start", "Fix the parser")
+    holdfast("rename", "Wave")
+    assert json.loads(holdfast("status", "--json"))["run"]["tags"] == ["Wave?"]
+    assert "renamed to Wave (Wave?)" in holdfast("log")
+    assert "`mood`" in (copy.root / "docs/reference/events.md").read_text()
+
+
+CLEAN = """
+import json, sys
+from holdfast.redaction.redactor import Redactor
+print(json.dumps(Redactor().clean(json.loads(sys.argv[1]))[0]))
+"""
+
+
+def test_a_header_that_is_added_by_the_list_is_hidden_in_every_shape(tmp_path: Path) -> None:
+    copy = Copy(tmp_path / "copy", "a secret", "wave")
+    copy.insert("redaction/classifiers.py", 'HEADERS = r"', "wave-subscription|")
+    copy.insert("redaction/__init__.py", "RULES = ", "1")
+    copy.insert("tests/redaction/test_secret_shapes.py", "ALIGNED = [\n", '    "Wave-Subscription: {}",\n')
+    assert copy.left == {"redaction/token_formats.py", "redaction/contexts.py"}
+    copy.prove("tests/redaction/test_secret_shapes.py", "Wave-Subscription")
+    secret = "c0rrect9" + "Horse"
+    shapes: list[object] = [
+        f"Wave-Subscription: {secret}",
+        f"curl -H 'wave-subscription: {secret}' https://example.org",
+        f'set("Wave-Subscription", "{secret}")',
+        json.dumps({"wave-subscription": secret}),
+        {"Wave-Subscription": secret},
+        ["Wave-Subscription", secret],
+        {"name": "wave-subscription", "value": secret},
+    ]
+    out = copy.run("-c", CLEAN, json.dumps(shapes))
+    assert (secret in out, out.count("[redacted ")) == (False, len(shapes)), out
+
+
 SURFACE = '''"""A surface that calls the verb of a line of JSON, and answers in JSON."""
 
 from __future__ import annotations
@@ -196,17 +260,18 @@ import msgspec
 
 import holdfast
 from holdfast.operations.commands import load_all
+from holdfast.operations.parameters import values
 
 
 def main(line: str) -> int:
     call = json.loads(line)
     verb = load_all()[call["verb"]]
-    asked = {parameter.target for parameter in verb.parameters}
+    given = values((parameter, call["arguments"].get(parameter.target)) for parameter in verb.parameters)
     with holdfast.open(".") as workspace:
-        if verb.changes and verb.asks and verb.asks(workspace, call["arguments"], False):
+        if verb.changes and verb.asks and verb.asks(workspace, given, False):
             print("{}")
             return 1
-        result = verb.function(workspace, **{name: call["arguments"][name] for name in asked & set(call["arguments"])})
+        result = verb.call(workspace, given)
     print(msgspec.json.encode(result).decode())
     return 0
 '''
@@ -224,17 +289,22 @@ def test_a_surface_that_is_added_by_the_list_calls_every_verb(tmp_path: Path, re
     )
     assert copy.left == {"tests/surfaces/"}
 
-    def call(verb: str, **arguments: object) -> dict[str, object]:
+    def call(verb: str, **arguments: object) -> dict[str, Any]:
         line = json.dumps({"verb": verb, "arguments": arguments})
-        found: dict[str, object] = json.loads(copy.run("-m", "holdfast", "telegraph", line, directory=repository))
+        found: dict[str, Any] = json.loads(copy.run("-m", "holdfast", "telegraph", line, directory=repository))
         return found
 
     run = call("start", goal="Fix the parser")["run"]
-    assert isinstance(run, dict)
     assert call("note", text="It waves")["entry"] == "n1"
-    shown = call("status")["run"]
-    assert isinstance(shown, dict)
-    assert shown["id"] == run["id"]
+    assert call("status")["run"]["id"] == run["id"]
+    assert [found["id"] for found in call("runs", since="3d")["runs"]] == [run["id"]]
+    (repository / "plan.md").write_text("one\n")
+    made = call("checkpoint")["checkpoint"]
+    (repository / "plan.md").write_text("two\n")
+    call("restore", checkpoint=made["id"], yes=True)
+    assert (repository / "plan.md").read_text() == "one\n"
+    call("undo", yes=True)
+    assert (repository / "plan.md").read_text() == "two\n"
 
 
 ARTIFACT = '''"""How many lines a file has."""
@@ -273,7 +343,7 @@ def test_an_artifact_kind_that_is_added_by_the_list_is_in_the_brief(tmp_path: Pa
     copy.prove("tests/contract/test_sources.py", "lines")
 
 
-STORE = '''"""A store in a file of another name."""
+STORE = '''"""A store in a directory that its address names."""
 
 from __future__ import annotations
 
@@ -288,7 +358,7 @@ class MirrorStore(SqliteStore):
 '''
 
 
-def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path: Path) -> None:
+def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path: Path, repository: Path) -> None:
     copy = Copy(tmp_path / "copy", "a store", "mirror")
     copy.add("journal/mirror/store.py", STORE)
     copy.insert(
@@ -309,5 +379,22 @@ def test_a_store_that_is_added_by_the_list_is_opened_and_under_contract(tmp_path
             "from holdfast.journal.", "from holdfast.journal import open_store\nfrom holdfast.journal.", 1
         )
     )
-    assert copy.left == {"tests/house/test_access.py"}
+    copy.insert(
+        "project/workspace.py",
+        'in which it is a file."""\n',
+        '        if "MIRROR" in self.environ:\n            return f"mirror://{self.environ[\'MIRROR\']}"\n',
+    )
+    assert copy.left == {"pyproject.toml", "tests/house/test_access.py"}
     copy.prove("tests/contract/test_store_rows.py", "mirror")
+
+    def holdfast(*arguments: str) -> dict[str, Any]:
+        line = ("-m", "holdfast", *arguments, "--json")
+        found: dict[str, Any] = json.loads(copy.run(*line, directory=repository, MIRROR=str(tmp_path)))
+        return found
+
+    assert holdfast("start", "Fix the parser")["run"]["goal"] == "Fix the parser"
+    assert holdfast("verify")["events"] > 0
+    sizes = holdfast("runs", "--size")
+    assert sizes["room"]["journal"] == (tmp_path / "mirror.db").stat().st_size
+    assert min(sizes["rest"].values()) >= 0
+    assert not list(repository.rglob("journal.db"))

@@ -12,14 +12,7 @@ from .tree import Module, imported, modules, texts
 NAMES = {*registry.NAMES, *registry.FOLDERS.values()} - {NATIVE.NAME}
 COMPARED = re.compile(r"\.layout (==|!=|is|in|not in) |\bLAYOUT\b(?!\")")
 EXEMPT = {"journal.sqlite.transaction"}  # leaves out the journal's own records of worktrees, which are no layout's
-SHARED = {
-    "registry",
-    "save",
-    "protocol",
-    "json_file",
-    "results",
-    "shown_files",
-}  # modules that belong to no layout
+SHARED = {"json_file", "protocol", "registry", "results", "save"}  # modules that belong to no layout
 
 
 def outside() -> dict[str, Module]:
@@ -51,6 +44,10 @@ def test_no_module_outside_imports_a_single_layout() -> None:
 
 def test_no_module_outside_compares_the_layout_of_a_run() -> None:
     assert {name for name, module in outside().items() if COMPARED.search(module.text)} == EXEMPT
+
+
+def test_the_shared_modules_are_beside_the_layouts() -> None:
+    assert {f"layouts.{name}" for name in SHARED} <= modules().keys()
 
 
 def test_such_names_are_known_when_they_are_seen() -> None:

@@ -46,7 +46,7 @@ FUZZED = {
     "agents.jsonl": "transcript",
     "ingest.import_conversations": "transcript",
     "surfaces.cli.parser": SAID,
-    "surfaces.cli.command_line": SAID,
+    "operations.parameters": SAID,
     "surfaces.cli.app": SAID,
     "project.settings": "settings of a project",
     "project.runs.tombstones": "unfinished purge",

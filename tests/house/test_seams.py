@@ -7,15 +7,16 @@ import re
 
 from holdfast.agents import generic_client, registry
 
-from .tree import Module, modules, texts
+from .tree import Module, modules, own_imports, texts
 
 EVENTS = {event for name in registry.NAMES for event in registry.find_client(name).MOMENTS}
 VARIABLES = {"CLAUDE", "CLAUDECODE", "CODEX", "COPILOT", "GEMINI", "CURSOR"}  # first words of clients' variables
 PAYLOAD = re.compile(r"payload(\.get\(|\[)[\"']")
-# module: allowed names, with the reason
-MAY_SAY = {
-    "operations.import_run": {"claude"},  # the verb is named after it
-    "surfaces.cli.transfer": {"claude"},  # its option
+# module: allowed names and imports of agents, with the reason
+MAY_SAY = {"operations.import_run": {"claude"}}  # the verb is named after it
+MAY_IMPORT = {  # FABER is a plugin of Claude Code
+    "layouts.faber.client_hooks": {"agents.claude.hooks"},
+    "layouts.faber.workflows": {"agents.claude.installed"},
 }
 
 
@@ -30,8 +31,16 @@ def outside() -> dict[str, Module]:
 
 
 def test_no_module_outside_names_an_event_an_agent_or_its_variables() -> None:
-    found = {name: names for name, module in outside().items() if (names := said(module) - MAY_SAY.get(name, set()))}
-    assert found == {}
+    assert {name: names for name, module in outside().items() if (names := said(module))} == MAY_SAY
+
+
+def test_no_module_outside_imports_a_single_agent() -> None:
+    folders = tuple(f"agents.{name}." for name in registry.NAMES)
+    found = {
+        name: {other for other in own_imports(module) if f"{other}.".startswith(folders)}
+        for name, module in outside().items()
+    }
+    assert {name: names for name, names in found.items() if names} == MAY_IMPORT
 
 
 def test_no_module_outside_reads_a_payload_by_its_keys() -> None:

@@ -265,8 +265,6 @@ GRANTS = [
      of("operations/test_trust", "what_cannot_run_waits_for_nobody_and_says_why")),
     ("name-unsteady", "if False:",
      of("operations/test_trust", "a_script_that_each_process_finds_elsewhere_never_runs")),
-    ("command-never-runs", "if False:",
-     of("operations/test_trust", "what_is_said_never_to_run_does_not_run_with_values_filled_in_either")),
     ("digest-of-never-runs", "found = digest([root.encode(), real.encode(), data, *parts])",
      of("operations/test_trust", "what_is_said_never_to_run_is_not_allowed_after_a_change_while_somebody_reads")),
     ("ungranted-command", "return grant.digest == found and all(True for order in orders if order.why_not is None)",

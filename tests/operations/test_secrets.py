@@ -367,7 +367,7 @@ def test_no_part_of_what_is_told_says_what_an_older_version_stored(
 
 
 def hook_answer(project: Workspace) -> str:
-    from holdfast.surfaces.hooks.replies import Asking, answer, answer_shortly
+    from holdfast.surfaces.hooks.brief_reply import Asking, answer, answer_shortly
 
     keep_by_hand(project.inbox, b'{"session_id": "x"}')
     call = the_call(project.inbox)

@@ -14,8 +14,8 @@ from hypothesis import example, given as strategy, strategies as st
 from msgspec import structs
 
 from holdfast.operations.commands import ALIASES, load_all
+from holdfast.operations.parameters import is_given
 from holdfast.surfaces.cli.app import read
-from holdfast.surfaces.cli.command_line import is_given
 from holdfast.surfaces.cli.parser import holdfast as program
 from tests.tools import Command
 

@@ -1,1 +1,1 @@
-"""The inbox and the layouts' files into the journal."""
+"""The inbox and the layouts' files into the journal; sessions whose process is gone, marked as dead."""

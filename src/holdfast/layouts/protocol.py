@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.core.chat_commands import Order
     from holdfast.core.fold.team import Meant
     from holdfast.core.model import Check, Checkpoint, Draft, Reason, Run, Session
-    from holdfast.core.recovery import Option
+    from holdfast.core.recovery_options import Option
     from holdfast.journal.journal import Journal
     from holdfast.layouts import results
     from holdfast.project.checkpoints.restore import Restored

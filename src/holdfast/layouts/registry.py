@@ -45,7 +45,7 @@ def is_present(workspace: Workspace, layout: Layout) -> bool:
     """Return whether a worktree has files of a layout, or a record of them. Every command runs this, so it is quick."""
     if layout.RECORD and os.path.exists(f"{workspace.worktree_place}/{layout.RECORD}"):
         return True
-    below = f"{workspace.settings.values[layout.ROOT_SETTING].value}/" if layout.ROOT_SETTING else ""
+    below = f"{workspace.settings.text(layout.ROOT_SETTING)}/" if layout.ROOT_SETTING else ""
     return bool(layout.SIGN) and os.path.exists(f"{workspace.root}/{below}{layout.SIGN}")
 
 

@@ -17,7 +17,7 @@ from holdfast.core.errors import HoldfastError, NotFound, Refused, WrongUsage
 from holdfast.core.fold import steps
 from holdfast.core.model import Checkpoint, Run
 from holdfast.core.question import Choose, Instead
-from holdfast.core.recovery import told_silent
+from holdfast.core.recovery_options import told_silent
 from holdfast.core.text import count, one_line
 from holdfast.ingest.catch_up import catch_up
 from holdfast.ingest.open import foreign_files, readable

@@ -37,7 +37,7 @@ class Made(Struct):
 
 def _ask_about_filters(workspace: Workspace, given: Arguments, found: Made) -> Choose | None:
     """Ask once whether checkpoints may hold the decrypted or fetched content of git-crypt and LFS files."""
-    if not found.filtered or "filtered" in given or workspace.settings.values[FILTERED].value != "ask":
+    if not found.filtered or "filtered" in given or workspace.settings.text(FILTERED) != "ask":
         return None
 
     def act(answer: str) -> Made:

@@ -90,7 +90,7 @@ def _patterns(workspace: Workspace) -> Iterator[Check]:
     if told := rescan_notice(workspace):
         yield Check("secrets", WARNING, told, ["`holdfast scan`"])
     for key in settings.PATTERNS:
-        for source in listed(str(workspace.settings.values[key].value)):
+        for source in listed(workspace.settings.text(key)):
             if why := check_pattern(source):
                 about = f"{key}: the pattern {one_line(source, 60)} is ignored: {one_line(why, 100)}"
                 yield Check("patterns", WARNING, about, [f"`holdfast config set {key} PATTERN`"])

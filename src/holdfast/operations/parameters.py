@@ -1,18 +1,27 @@
 """Parameters of verbs as a caller types them, declared in the signature with `Annotated`.
 
-Every surface reads them from here, so no option is declared a second time. A parameter without a declaration can be
-given from Python only.
+Every surface reads them from here, so no option is declared a second time, and `values` makes of what was typed what a
+verb takes. A parameter without a declaration can be given from Python only.
 """
 
 from __future__ import annotations
 
+import os
 import types
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
+from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, structs
+
+from holdfast.core.errors import NotFound, WrongUsage
+from holdfast.core.fold.team import TEXT
+from holdfast.core.text import one_line
+from holdfast.system import files
+
+ReadInput = Callable[[int], bytes]
 
 
 class Kind(Enum):
@@ -27,7 +36,7 @@ class Kind(Enum):
     FILE = auto()  # as it is typed
     OUTPUT = auto()  # a file; `-` is standard output, and no value
     PATH = auto()  # made absolute: the caller may be in any directory
-    CONTENT = auto()  # the text of a file, `-` is standard input
+    CONTENT = auto()  # the text of a file; `-` is standard input, where there is one
     LIST = auto()  # several texts with commas between them
     WORDS = auto()  # all words that are left, as one text
     COMMAND = auto()  # all words that are left, and options that are not ours
@@ -81,6 +90,7 @@ Why = Annotated[str | None, option(metavar="TEXT", help="Why, in a sentence.")]
 DryRun = Annotated[bool, option(help="Only say what would change.")]
 YES = flag("--yes", help="Do not ask.")
 
+ALL = (Kind.WORDS, Kind.COMMAND, Kind.LINE)  # kinds that take every word that is left
 KINDS: dict[Any, Kind] = {bool: Kind.FLAG, int: Kind.NUMBER, datetime: Kind.MOMENT}
 
 
@@ -136,3 +146,82 @@ def _type_of(hint: Any) -> tuple[Any, bool]:
         return hint, False
     inner = get_args(hint)
     return (inner[0], True) if inner and inner[0] is str else (hint, False)
+
+
+def is_given(value: Any) -> bool:
+    """Zero is a value, too."""
+    return value is not None and value is not False and value != ()
+
+
+def values(pairs: Iterable[tuple[Parameter, Any]], read_input: ReadInput | None = None) -> dict[str, Any]:
+    """What was typed for each parameter, as a verb takes it; what was not given is left out.
+
+    `read_input` reads the standard input for `-`; without it, a surface has none.
+    """
+    given: dict[str, Any] = {}
+    for parameter, raw in pairs:
+        if not is_given(raw):
+            continue
+        if parameter.is_flag:
+            given.setdefault(parameter.target, True)
+            given |= parameter.means or {}
+        elif parameter.kind is Kind.CONTENT:
+            given[parameter.target] = _content(_only(raw), read_input)
+        elif parameter.means:
+            given[parameter.target] = parameter.means[raw]
+        elif parameter.many:
+            given[parameter.target] = tuple(_value(parameter.kind, each) for each in raw)
+        else:
+            given[parameter.target] = _value(parameter.kind, _only(raw) if parameter.kind not in ALL else raw)
+    return given
+
+
+def _only(raw: Any) -> Any:
+    """The one word of an argument that another variant takes several of."""
+    if isinstance(raw, tuple):
+        if len(raw) > 1:
+            raise WrongUsage(f"Got unexpected extra argument ({one_line(raw[1], 80)})")
+        return raw[0]
+    return raw
+
+
+def _value(kind: Kind, raw: Any) -> Any:
+    match kind:
+        case Kind.MOMENT:
+            return moment(raw)
+        case Kind.PATH:
+            return os.path.abspath(raw)
+        case Kind.LIST:
+            return tuple(filter(None, (word.strip() for word in raw.split(","))))
+        case Kind.OUTPUT:
+            return None if raw == "-" else raw
+        case Kind.WORDS:
+            return raw if isinstance(raw, str) else " ".join(raw)
+    return raw
+
+
+def _content(source: str, read_input: ReadInput | None) -> str:
+    if source == "-" and read_input:
+        return read_input(8 * TEXT).decode("utf-8", "replace")
+    data = files.read(Path(source), 8 * TEXT)
+    if data is None:
+        raise NotFound("There is no such file", [("file", source)], ["`-` reads from standard input"])
+    return data.decode("utf-8", "replace")
+
+
+def moment(text: str) -> datetime:
+    """A point in time: a date, a date with time, or how long ago."""
+    unit = {"d": "days", "h": "hours", "m": "minutes"}.get(text[-1:])
+    if unit and text[:-1].isdecimal() and len(text) < 8:
+        return _long_ago(unit, int(text[:-1]))
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise WrongUsage(f'"{one_line(text, 40)}" is not a time; 2026-11-01, 3d, 12h or 30m are') from None
+
+
+def _long_ago(unit: str, number: int) -> datetime:
+    try:
+        return datetime.now(UTC) - timedelta(**{unit: number})
+    except OverflowError:
+        return datetime(1970, 1, 1, tzinfo=UTC)

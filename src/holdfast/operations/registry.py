@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from msgspec import Struct
 
+from holdfast.core.errors import WrongUsage
 from holdfast.core.question import Choose, Instead, Tell
-from holdfast.operations.parameters import Parameter, parameters_of
+from holdfast.operations.parameters import Parameter, names_of, parameters_of
 from holdfast.project.workspace import Workspace
 
 Arguments = Mapping[str, Any]
@@ -51,6 +52,21 @@ class Verb(Struct, frozen=True, dict=True):
     @functools.cached_property
     def parameters(self) -> list[Parameter]:
         return [*parameters_of(self.function), *self.options]
+
+    @property
+    def results(self) -> tuple[type, ...]:
+        """The types of its result: several where it depends on the arguments."""
+        hint = get_type_hints(self.function)["return"]
+        return get_args(hint) or (hint,)
+
+    def call(self, workspace: Workspace, given: Arguments) -> Any:
+        """Call the function without the arguments that only a surface has, like `yes`."""
+        for parameter in self.parameters:
+            if parameter.required and parameter.target not in given:
+                name = parameter.metavar or parameter.target.upper()
+                raise WrongUsage(f"Missing argument '{name}'", [], [f"`holdfast {' '.join(self.words)} --help`"])
+        names = names_of(self.function)
+        return self.function(workspace, **{name: value for name, value in given.items() if name in names})
 
     @property
     def help(self) -> str:

@@ -18,7 +18,7 @@ from holdfast.core.fold import team
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Bearings, Checkpoint, Draft, Reason, Restore, Run, Session, Status
 from holdfast.core.question import Choose, Instead, confirmation
-from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, recommended
+from holdfast.core.recovery_options import CHECKPOINT, FRESH, LIVE, Option, recommended
 from holdfast.core.text import path_text
 from holdfast.ingest.catch_up import establish
 from holdfast.ingest.open import foreign_files, readable
@@ -102,7 +102,7 @@ def _ask_how(workspace: Workspace, given: Arguments, can_ask: bool) -> Choose | 
 def _ask_which_way(workspace: Workspace, given: Arguments, can_ask: bool, found: Resumed) -> Choose | Instead:
     """Ask how to go on with a Go Team run, with what each way would lose."""
     start_from, best = given.get("start_from"), recommended(found.recovery)
-    is_auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    is_auto = workspace.settings.text("recovery.auto_resume") == "on"
     if start_from is None and (given.get("yes") or is_auto):
         start_from = best.start_from
     if given.get("print") or (start_from is None and not can_ask):

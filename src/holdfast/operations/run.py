@@ -16,7 +16,7 @@ from holdfast.core.fold import run as fold
 from holdfast.core.lifecycle import Move, transition
 from holdfast.core.model import Cause, Draft, Ending, Reason, Run, Session, Status
 from holdfast.core.question import Choose, Tell
-from holdfast.core.recovery import recommended
+from holdfast.core.recovery_options import recommended
 from holdfast.core.text import one_line, path_text
 from holdfast.ingest.catch_up import catch_up, establish, sync_layouts
 from holdfast.ingest.open import foreign_files
@@ -67,7 +67,7 @@ def _ask_recovery(workspace: Workspace, given: Arguments, can_ask: bool) -> Choo
     if not (words := given.get("command")):
         return None
     check_command(words[0])  # before anything is asked
-    is_auto = workspace.settings.values["recovery.auto_resume"].value == "on"
+    is_auto = workspace.settings.text("recovery.auto_resume") == "on"
     found = _find_interrupted(workspace, given.get("run")) if is_auto or can_ask else None
     if found is None:
         return None

@@ -295,7 +295,7 @@ def sizes(
     rest = {
         "values that several runs share": shared,
         "records of checkpoints": ledgers,
-        "indexes, search and free pages": room.journal - own - ledgers - shared,
+        "indexes, search and free pages": max(0, room.journal - own - ledgers - shared),  # a store may compress
         "checkpoints of no run, and packs": room.checkpoints - of_runs,
         "inbox": room.inbox,
         "copies and backups": room.copies,

@@ -51,7 +51,7 @@ def _ask_about_earlier(workspace: Workspace, given: Arguments, can_ask: bool) ->
         catch_up(workspace)
     earlier = kind.list_resumable(workspace)
     interrupted = next((run for run in earlier if run.status is Status.INTERRUPTED), None)
-    if interrupted and workspace.settings.values["recovery.auto_resume"].value == "on":
+    if interrupted and workspace.settings.text("recovery.auto_resume") == "on":
         return Instead("resume", {"run": interrupted.id})
     silent = {run.id: since for run in earlier if (since := kind.silent_since(workspace, run))}
     screen = list(kind.resumable_screen(earlier, silent))

@@ -92,6 +92,8 @@ def measure_usage(workspace: Workspace) -> Room:
         top = path.relative_to(place).parts[0]
         is_replaced = top == "backups" and path.name.startswith("replaced-")
         room.add("aside" if is_replaced else PARTS.get(top.partition(".")[0], "rest"), size)
+    if not room.journal and workspace.exists and workspace.store.exists():  # it is not a file in this directory
+        room.add("journal", workspace.store.size())
     mark = files.read(place / "git" / "keep", 64)
     directory = locate.git_directory(str(workspace.root / ".git")) if mark else None
     packs = Path(locate.common_directory(directory), "objects", "pack") if directory else None

@@ -143,12 +143,17 @@ class Settings:
         assert not isinstance(value, str)
         return value
 
-    def words(self, key: str) -> list[str]:
-        """Return the items of a list separated by commas."""
-        return _words(self.values[key].value)
-
     def whole(self, key: str) -> int:
         return int(self.number(key))
+
+    def text(self, key: str) -> str:
+        value = self.values[key].value
+        assert isinstance(value, str)
+        return value
+
+    def words(self, key: str) -> list[str]:
+        """Return the items of a list separated by commas."""
+        return _words(self.text(key))
 
 
 def words_in(data: bytes, key: str) -> list[str]:

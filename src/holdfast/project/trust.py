@@ -142,6 +142,7 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
     try:
         words = split(command)
         filled = fill(words, values)
+        # The literal words too: values might make a command fit, but the user was shown that it never runs.
         literal, named = (named_paths(each, workspace.root) for each in (words, filled))
     except Unfit as error:
         return Verdict([], f"it {error.why}")
@@ -151,9 +152,6 @@ def judge(workspace: Workspace, definitions: Iterable[Executable], command: str,
         order = next((order for order in found.orders if order.command == command), None) if found else None
         if found is None or order is None:
             continue
-        # safeguard: command-never-runs
-        if order.why_not is not None:  # other values might make it fit, but the user was shown that it never runs
-            return Verdict([], f"it {order.why_not}")
         if found.state == CHANGED:
             return Verdict([], "it, or a file that it names, was changed since you trusted it", hint)
         if found.state == TRUSTED:  # safeguard: untrusted-command

@@ -172,7 +172,7 @@ class Workspace:
 
         own: dict[str, list[str]] = {}
         for key in config.PATTERNS:
-            found = {source: check_pattern(source) for source in listed(str(self.settings.values[key].value))}
+            found = {source: check_pattern(source) for source in listed(self.settings.text(key))}
             own[key] = [source for source, why in found.items() if why is None]
             for source, why in found.items():
                 if why is not None:
@@ -224,8 +224,12 @@ class Workspace:
                 self.check_ours()
             if not self.inbox.exists():
                 files.make_private_directory(self.inbox)
-            self._store = open_store(str(self.here), self.settings.number("store.deadline"), self._held)
+            self._store = open_store(self.store_url(self.here), self.settings.number("store.deadline"), self._held)
         return self._store
+
+    def store_url(self, directory: Path) -> str:
+        """Return the address of the journal for `open_store`: the store's directory, in which it is a file."""
+        return str(directory)
 
     def check_exists(self) -> None:
         if not self.exists:
@@ -267,7 +271,8 @@ class Workspace:
         if not self.place.parent.exists():
             raise Refused("The repository's directory does not exist", [("path", self.place.parent)], ["`git status`"])
         # we write a database and calls only after the id
-        if not adopt and (open_store(str(self.place)).exists() or (self.inbox.is_dir() and os.listdir(self.inbox))):
+        has_store = open_store(self.store_url(self.place)).exists()
+        if not adopt and (has_store or (self.inbox.is_dir() and os.listdir(self.inbox))):
             known_projects.refuse(self.place)
         known_projects.check_worktree(self.root, self.place)
         if earlier := self.find_earlier_hint():
@@ -285,7 +290,7 @@ class Workspace:
             files.write(here / "trouble", b" " * TROUBLE_SIZE)
         if self.place.name == ".holdfast":
             files.write(here / ".gitignore", b"*\n")
-        if not open_store(str(here)).exists():  # all its content will be redacted by the present rules
+        if not open_store(self.store_url(here)).exists():  # all its content will be redacted by the present rules
             files.write(here / RULES_FILE, f"{RULES}\n".encode())
         id = ids.make("store")  # a new one for a copy too, or it would replace the claim of its original
         known_projects.claim(self._claims, id, self.place, self.root, here)

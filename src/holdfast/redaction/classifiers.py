@@ -48,9 +48,12 @@ KINDS = re.compile(
     rb"|(credential|auth)|(secret)"
 )
 LONGEST_NAME = 200  # characters
-SENT = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"
-SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A{SENT})\z"
-HEADER = rf"(?i)\A(?:{SENT}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
+# Headers whose value is a secret: in any text, as a member, and in a flat list. Other names that start with `x-` and
+# end with a name of NAMED are headers, too.
+HEADERS = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
+AUTHORIZING = r"(?:http[_-]|proxy[_-]|set[_-]|x[_-])?(?:authorization|cookie)"  # headers with a scheme or crumbs
+SECRETIVE = rf"(?i)(?:(?:{NAMED}){TAIL}|\A(?:{AUTHORIZING}|{HEADERS}))\z"
+HEADER = rf"(?i)\A(?:{AUTHORIZING}|{HEADERS}|x-[a-z0-9-]*(?:{NAMED}){TAIL})\z"
 
 # Values in the position of a secret
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.redaction import contexts, validators
-from holdfast.redaction.classifiers import FOR, KEYED, NAMED, TAIL, kind_of
+from holdfast.redaction.classifiers import FOR, HEADERS, KEYED, NAMED, TAIL, kind_of
 from holdfast.redaction.contexts import NAMELY, QUOTE
 from holdfast.redaction.regex import Match
 from holdfast.redaction.token_formats import EDGE
@@ -77,7 +77,6 @@ MYSQL = r"(?:mysql(?:dump|admin|import|check|show|slap|binlog|pump|sh)?|mariadb(
 SQL = r"(?:identified\s+(?:with\s+\S+\s+)?by|(?:with|login|encrypted|(?:user|role)\s+\S+)\s+password)"
 AUTHORIZED = rf"(?i){EDGE}(?:proxy-)?authorization(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?"
 SENT = r"[^\s\"'`\\,;()<>{}\[\]][^\s\"'`\\]"  # a value that starts with a bracket is a template variable
-DOOR = r"x-(?:api-key|auth-token|gitlab-token|access-token|csrf-token|vault-token|auth-key)"
 ADDRESS_SIGNS = (b"://",)  # their patterns start with it, so a search by lines would be no faster
 KEY_SIGNS = (b"PRIVATE KEY", b"Private-Lines")
 USER = r"[^\s/:@\"'<>`\\]*"
@@ -117,11 +116,11 @@ PATTERNS = (
     Pattern("credential", rf"{AUTHORIZED}{SIGNED}([^\n'\\]{{12,}})", 1, validators.is_signature, hint=GRANT),
     Pattern(
         "credential",
-        rf"(?i){EDGE}{DOOR}(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})",
+        rf"(?i){EDGE}(?:{HEADERS})(?:{QUOTE})?{GAP}[:=,]{GAP}(?:{QUOTE})?([A-Za-z0-9._~+/=-]{{8,}})",
         1,
         validators.is_header_value,
         WORD,
-        hint=r"(?i)x-[a-z]+-(?:token|key)",
+        hint=rf"(?i)(?:{HEADERS})",
     ),
     Pattern(
         "cookie",

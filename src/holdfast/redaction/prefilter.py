@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from holdfast.redaction.classifiers import NAMED, is_public
+from holdfast.redaction.classifiers import HEADERS, NAMED, is_public
 from holdfast.redaction.contexts import NAMELY, QUOTE, SIGNS
 from holdfast.redaction.patterns import ADDRESS_SIGNS, ASSIGNED, KEY_SIGNS, PATTERNS, Found, Pattern
 from holdfast.redaction.regex import Match, Regex, Set, compiled
@@ -20,7 +20,10 @@ from holdfast.redaction.tokens import find_tokens
 MEMORY = 32 << 20  # bytes for an automaton that scans every text
 LONG = r"[A-Za-z0-9+/_=-]{24}"  # precondition of the pattern without a hint, for random text
 FOLLOWING = 2  # lines after one with a sign: the value of a name may be there
-SIGN = rf"(?i){NAMED}|{SIGNS}|authorization|bearer[ \t]|cookie|machine\s|identified\s|[?&](?:x-[a-z]+-)?sig|[_\"']auth"
+SIGN = (
+    rf"(?i){NAMED}|{HEADERS}|{SIGNS}|authorization|bearer[ \t]|cookie|machine\s|identified\s|[?&](?:x-[a-z]+-)?sig"
+    r"|[_\"']auth"
+)
 # Names of public values, and of references to a secret in Helm charts.
 PUBLIC = re.compile(rb"(?i)publi(?:c|shable)[A-Za-z]*[_-]?(?:api[_-]?)?(?:key|token)|existing[_-]?secret")
 LINES: defaultdict[str, list[Pattern]] = defaultdict(list)

@@ -13,7 +13,7 @@ from holdfast.agents.registry import find_agent
 from holdfast.core.model import Process, Status
 from holdfast.project.inbox import Call
 from holdfast.project.workspace import Workspace
-from holdfast.surfaces.hooks.replies import Asking, answer
+from holdfast.surfaces.hooks.brief_reply import Asking, answer
 from tests.go_team_project import Team
 from tests.ingest.test_routing import a_client, prompt, sessions, tell
 from tests.sessions import run_of

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.core.model import Process, Status
-from holdfast.core.recovery import options
+from holdfast.core.recovery_options import options
 from holdfast.layouts.goteam import screens
 from holdfast.layouts.goteam.reconcile import synchronize
 from holdfast.layouts.goteam.runs import find_resumable

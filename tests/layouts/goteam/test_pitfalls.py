@@ -9,7 +9,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Status
-from holdfast.core.recovery import recommended
+from holdfast.core.recovery_options import recommended
 from holdfast.project.workspace import Workspace
 from tests.go_team_project import Team, demonstration
 from tests.sessions import run_of

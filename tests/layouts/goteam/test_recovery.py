@@ -14,7 +14,7 @@ import pytest
 import holdfast
 from holdfast.core.errors import NotFound, Refused
 from holdfast.core.model import Cause, Draft, Process, Status
-from holdfast.core.recovery import cause_of, options, recommended
+from holdfast.core.recovery_options import cause_of, options, recommended
 from holdfast.layouts.goteam import screens
 from holdfast.project.workspace import Workspace
 from tests.conftest import TickingClock

@@ -18,6 +18,7 @@ from holdfast.core.errors import WorkflowError
 from holdfast.core.text import one_line, path_text, sound_text
 from holdfast.layouts.faber.schema import check_run_id
 from holdfast.layouts.json_file import Unreadable, object_of, parse_json, read_json
+from holdfast.project.artifacts.protocol import COMMANDS
 from holdfast.project.trust import FILE_LIMIT, Executable
 from holdfast.project.workspace import Workspace
 from holdfast.system.safe_paths import real_path
@@ -32,7 +33,6 @@ WIDTH = 80
 
 LISTS = ("always_load", "conditional_load")
 BY_PHASE = "phase_specific"
-COMMANDS = ("work_plugin", "skill")  # kinds of artifact with a command
 SUFFIX = ".json"
 
 Place = tuple[str, str]  # a list of the block, and the phase where it is one of several
@@ -59,7 +59,7 @@ def plugin_root(environ: Mapping[str, str], setting: str) -> Path | None:
 
 
 def plugin_of(workspace: Workspace) -> Path | None:
-    return plugin_root(workspace.environ, str(workspace.settings.values["faber.plugin_root"].value))
+    return plugin_root(workspace.environ, workspace.settings.text("faber.plugin_root"))
 
 
 def find_workflow(root: Path, plugin_root: Path | None, workflow_id: str) -> Workflow:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from holdfast.core.chat_commands import Order, checkpoint_commands
 from holdfast.core.fold.team import last_kept, plain_number, since_kept
 from holdfast.core.model import Kept, Run
-from holdfast.core.recovery import recommended, told_silent
+from holdfast.core.recovery_options import recommended, told_silent
 from holdfast.core.text import count, one_line
 from holdfast.layouts.goteam import NAME, screens
 from holdfast.layouts.goteam.checkpoints import find_kept

@@ -60,7 +60,7 @@ class DamagedFile(Struct, frozen=True):
 
 def root_of(workspace: Workspace) -> Path:
     """Return the directory of the files, inside the project and not through a link."""
-    value = str(workspace.settings.values["go_team.root"].value)
+    value = workspace.settings.text("go_team.root")
     path = Path(os.path.normpath(workspace.root / value))
     inside = path != workspace.root and workspace.root in path.parents
     if not inside or ".git" in path.relative_to(workspace.root).parts or real_path(path) != str(path):
@@ -71,7 +71,7 @@ def root_of(workspace: Workspace) -> Path:
 
 def list_files(workspace: Workspace) -> list[str]:
     is_used = is_present(workspace, find_layout(NAME))
-    return [str(workspace.settings.values["go_team.root"].value)] if is_used else []
+    return [workspace.settings.text("go_team.root")] if is_used else []
 
 
 def team_runs(journal: Journal, worktree: str) -> list[Run]:

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from holdfast.core.model import Body
-from holdfast.core.recovery import DESCRIBED
+from holdfast.core.recovery_options import DESCRIBED
 
 VERSION = "1.0.0"
 PASSING = ("completed_at", "recovery_type")  # keys that depend on the status

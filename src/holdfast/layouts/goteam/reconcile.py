@@ -18,7 +18,7 @@ import msgspec
 from holdfast.core import ids
 from holdfast.core.errors import Refused
 from holdfast.core.model import Body, Draft, Kept, Run, Status, int_of
-from holdfast.core.recovery import cause_of, options
+from holdfast.core.recovery_options import cause_of, options
 from holdfast.core.text import one_line, parse_time, path_text
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME, diff, files as own, parse, schema
@@ -131,7 +131,7 @@ def _around(workspace: Workspace, head: Head, heard: datetime | None, trigger: s
         commit=head.commit,
         heard=heard,
         interval=workspace.settings.number("save.interval"),
-        auto_resume=workspace.settings.values["recovery.auto_resume"].value == "on",
+        auto_resume=workspace.settings.text("recovery.auto_resume") == "on",
         trigger=trigger,
     )
 

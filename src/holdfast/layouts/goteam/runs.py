@@ -12,7 +12,7 @@ from holdfast.core.chat_commands import Order
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold import team
 from holdfast.core.model import Kept, Run, Status
-from holdfast.core.recovery import CHECKPOINT, LIVE, Option, options
+from holdfast.core.recovery_options import CHECKPOINT, LIVE, Option, options
 from holdfast.core.text import one_line
 from holdfast.journal.journal import Journal
 from holdfast.layouts.goteam import NAME

@@ -11,7 +11,7 @@ from msgspec import Struct
 from holdfast.core.fold import team
 from holdfast.core.ids import hexdigest
 from holdfast.core.model import Body, Kept, Rollback, Run, Status
-from holdfast.core.recovery import Option, cause_of, interrupted_at, recommended
+from holdfast.core.recovery_options import Option, cause_of, interrupted_at, recommended
 from holdfast.core.text import one_line, sound
 
 REGISTRY, MANIFEST, STATE, RECOVERY, ROLLBACKS = (

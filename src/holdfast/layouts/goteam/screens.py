@@ -7,7 +7,7 @@ from datetime import datetime
 
 from holdfast.core.fold import team
 from holdfast.core.model import Run, Status
-from holdfast.core.recovery import CHECKPOINT, FRESH, LIVE, Option, interrupted_at, told_silent
+from holdfast.core.recovery_options import CHECKPOINT, FRESH, LIVE, Option, interrupted_at, told_silent
 from holdfast.core.text import count, one_line
 from holdfast.layouts.goteam import schema
 from holdfast.layouts.goteam.schema import stamp

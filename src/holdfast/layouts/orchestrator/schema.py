@@ -19,6 +19,7 @@ from holdfast.layouts.json_file import object_of
 from holdfast.layouts.results import Mode
 
 VERSION = "1.0"
+MAJOR = VERSION.partition(".")[0]  # files of another one are not read
 MODES = {  # agents at once, per cent at which to compress, verbosity
     "default": Mode(2, 70, "normal"),
     "debug": Mode(1, 90, "verbose"),
@@ -134,7 +135,7 @@ def _check_version(version: object) -> None:
     if version is None:
         return
     major = str(version).partition(".")[0]
-    if isinstance(version, bool) or not isinstance(version, (str, int, float)) or major != "1":
+    if isinstance(version, bool) or not isinstance(version, (str, int, float)) or major != MAJOR:
         raise Incompatible(version)
 
 

@@ -148,7 +148,7 @@ def look(workspace: Workspace, shadow: Shadow, named: Iterable[bytes] | None = N
     limits = Limits(
         settings.whole("checkpoint.file_limit") * MEGABYTE,
         settings.whole("checkpoint.total_limit") * MEGABYTE,
-        settings.values["checkpoint.filtered"].value == "keep",
+        settings.text("checkpoint.filtered") == "keep",
     )
     return shadow.scan(limits, named, _included(workspace))
 

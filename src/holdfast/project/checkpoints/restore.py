@@ -31,7 +31,7 @@ from holdfast.system.git.repository import BLOB
 from holdfast.worktree.capture import Shadow
 from holdfast.worktree.metadata import EXECUTABLE
 from holdfast.worktree.packs.object_store import differing
-from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, keep_ignored, left_alone, plan_restore
+from holdfast.worktree.restore.plan import Plan, State, apply_plan, holds, plan_restore
 from holdfast.worktree.restore.writer import WorktreeWriter, Written, list_attempts, list_displaced, remove_displaced
 from holdfast.worktree.scan import Scan
 from holdfast.worktree.user_index import MOST
@@ -166,7 +166,7 @@ class RestoreRun:
         self.undone = next((way for way in ways if way.id == wanted.undoes), None)  # None: it undoes none
         undone = journal.find_checkpoint(self.undone.target) if self.undone else None
         self.undone_name = undone.name if undone else None
-        self.left: dict[bytes, str] = {}
+        self.left: dict[bytes, str] = {}  # of the last plan, which is the proof's where files were written
         self.put = Written()
 
     def refuse_unknown_paths(self) -> None:
@@ -180,12 +180,10 @@ class RestoreRun:
         if not self.wanted.code:
             return Plan()
         limit = self.workspace.settings.whole("checkpoint.file_limit") * create.MEGABYTE
-        self.left = left_alone(scan.beside, self.then[1], self.shadow.stands, self.paths, limit)
-        plan = plan_restore(self.shadow, (scan.tree, scan.beside), self.then, self.paths)
+        now, spares = (scan.tree, scan.beside), self.wanted.undoes is None
+        plan = plan_restore(self.shadow, now, self.then, self.paths, limit=limit, spares=spares)
         plan.seen = scan.memory.seen
-        if self.wanted.undoes is None:
-            spared = keep_ignored(self.shadow, plan, self.target.tree)
-            self.left |= dict.fromkeys(spared, "the checkpoint's own rules ignore it")
+        self.left = plan.left
         return plan
 
     def is_there_already(self, plan: Plan, scan: Scan) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.operations.commands import ALIASES, is_command
-from holdfast.operations.parameters import Kind, Parameter
+from holdfast.operations.parameters import Kind, Parameter, is_given
 from holdfast.surfaces.cli import runner
 from holdfast.surfaces.cli.call import carry_out
-from holdfast.surfaces.cli.command_line import MANNERS, CommandLine, Typed, command_line, is_given, take_manner
+from holdfast.surfaces.cli.command_line import MANNERS, CommandLine, Typed, command_line, take_manner
 from holdfast.surfaces.cli.runner import Manner
 
 SPECIAL = (Kind.COMMAND, Kind.LINE)

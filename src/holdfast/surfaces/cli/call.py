@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.core.errors import Ambiguous, NotAProject, WrongUsage
 from holdfast.core.question import Instead, Tell, confirmation
 from holdfast.operations.commands import get_verb
-from holdfast.operations.parameters import Kind, names_of
+from holdfast.operations.parameters import Kind
 from holdfast.operations.registry import Verb
 from holdfast.project.workspace import Workspace
 from holdfast.surfaces.cli import questions, terminal
@@ -61,11 +61,8 @@ def perform(workspace: Workspace, verb: Verb, given: dict[str, Any], manner: Man
             terminal.emit(wanted.lines, sys.stderr)
             continue
         given |= {**wanted.arguments, wanted.parameter: questions.answer_to(wanted)}
-    for parameter in verb.parameters:
-        if parameter.required and parameter.target not in given:
-            name = parameter.metavar or parameter.target.upper()
-            raise WrongUsage(f"Missing argument '{name}'", [], [f"`holdfast {' '.join(verb.words)} --help`"])
-    found = call(verb, workspace, given, manner)
+    as_json = {each.target: manner.as_json for each in verb.parameters if each.kind is Kind.AS_JSON}
+    found = verb.call(workspace, {**given, **as_json})
     while verb.follows and (question := verb.follows(workspace, given, found)):
         if isinstance(question, Instead):
             return perform(workspace, get_verb(question.verb), question.arguments, manner)
@@ -78,12 +75,3 @@ def perform(workspace: Workspace, verb: Verb, given: dict[str, Any], manner: Man
         given[question.parameter] = answer
         found = question.act(answer)
     return render(found, View(workspace, verb, given))
-
-
-def call(verb: Verb, workspace: Workspace, given: dict[str, Any], manner: Manner) -> Any:
-    names = names_of(verb.function)
-    accepted = {name: value for name, value in given.items() if name in names}
-    for parameter in verb.parameters:
-        if parameter.kind is Kind.AS_JSON:
-            accepted[parameter.target] = manner.as_json
-    return verb.function(workspace, **accepted)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
-from holdfast.core.errors import NotFound, WrongUsage
-from holdfast.core.fold.team import TEXT
-from holdfast.core.text import one_line
+from holdfast.core.errors import WrongUsage
 from holdfast.operations.commands import load_verbs
-from holdfast.operations.parameters import Kind, Parameter, flag
+from holdfast.operations.parameters import Kind, Parameter, flag, is_given, values
 from holdfast.operations.registry import Verb
 from holdfast.surfaces.cli.runner import Manner
-from holdfast.system import files
 
 Typed = Mapping[str, Any]  # what was typed, by the parameter's target; nothing, None, False or () is not given
 MANNERS = (  # the options of every command
@@ -28,12 +22,6 @@ MANNERS = (  # the options of every command
     flag("-v", "--verbose", help="Say more about what happens."),
     flag("--fence", help="Print the answer as data for an agent, inside a fence."),
 )
-ALL = (Kind.WORDS, Kind.COMMAND, Kind.LINE)  # kinds that take every word that is left
-
-
-def is_given(value: Any) -> bool:
-    """Zero is a value, too."""
-    return value is not None and value is not False and value != ()
 
 
 def take_manner(typed: dict[str, Any]) -> Manner:
@@ -59,11 +47,7 @@ class CommandLine(Struct, frozen=True):
             if is_given(typed.get(target)) and target not in own and target != _chooser(verb):
                 raise _mismatch(verb, parameter)
         pairs = [(parameter, typed.get(target)) for target, parameter in own.items()]
-        return verb, values(pairs)
-
-    def values(self, typed: Typed) -> dict[str, Any]:
-        """The arguments, whichever variant takes them."""
-        return values([(parameter, typed.get(parameter.target)) for parameter in self.parameters])
+        return verb, values(pairs, _read_input)
 
     def _chosen(self, typed: Typed) -> Verb:
         chosen = [verb for verb in self.verbs[1:] if is_given(typed.get(_chooser(verb)))]
@@ -131,72 +115,5 @@ def _mismatch(verb: Verb, parameter: Parameter) -> WrongUsage:
     return WrongUsage(f"`{name}` needs another option", [], [f"`holdfast {verb.command} --help`"])
 
 
-def values(pairs: list[tuple[Parameter, Any]]) -> dict[str, Any]:
-    """What was typed, as a verb takes it."""
-    given: dict[str, Any] = {}
-    for parameter, raw in pairs:
-        if not is_given(raw):
-            continue
-        if parameter.is_flag:
-            given.setdefault(parameter.target, True)
-            given |= parameter.means or {}
-        elif parameter.means:
-            given[parameter.target] = parameter.means[raw]
-        elif parameter.many:
-            given[parameter.target] = tuple(_value(parameter.kind, each) for each in raw)
-        else:
-            given[parameter.target] = _value(parameter.kind, _only(raw) if parameter.kind not in ALL else raw)
-    return given
-
-
-def _only(raw: Any) -> Any:
-    """The one word of an argument that another variant takes several of."""
-    if isinstance(raw, tuple):
-        if len(raw) > 1:
-            raise WrongUsage(f"Got unexpected extra argument ({one_line(raw[1], 80)})")
-        return raw[0]
-    return raw
-
-
-def _value(kind: Kind, raw: Any) -> Any:
-    match kind:
-        case Kind.MOMENT:
-            return moment(raw)
-        case Kind.PATH:
-            return os.path.abspath(raw)
-        case Kind.CONTENT:
-            return _content(raw)
-        case Kind.LIST:
-            return tuple(filter(None, (word.strip() for word in raw.split(","))))
-        case Kind.OUTPUT:
-            return None if raw == "-" else raw
-        case Kind.WORDS:
-            return " ".join(raw)
-    return raw
-
-
-def _content(source: str) -> str:
-    if source == "-":
-        return sys.stdin.buffer.read(8 * TEXT).decode("utf-8", "replace")
-    data = files.read(Path(source), 8 * TEXT)
-    if data is None:
-        raise NotFound("There is no such file", [("file", source)], ["`-` reads from standard input"])
-    return data.decode("utf-8", "replace")
-
-
-def moment(text: str) -> datetime:
-    """A point in time: a date, a date with time, or how long ago."""
-    unit = {"d": "days", "h": "hours", "m": "minutes"}.get(text[-1:])
-    if unit and text[:-1].isdecimal() and len(text) < 8:
-        return _long_ago(unit, int(text[:-1]))
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        raise WrongUsage(f'"{one_line(text, 40)}" is not a time; 2026-11-01, 3d, 12h or 30m are') from None
-
-
-def _long_ago(unit: str, number: int) -> datetime:
-    try:
-        return datetime.now(UTC) - timedelta(**{unit: number})
-    except OverflowError:
-        return datetime(1970, 1, 1, tzinfo=UTC)
+def _read_input(limit: int) -> bytes:
+    return sys.stdin.buffer.read(limit)

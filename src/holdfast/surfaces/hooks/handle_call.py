@@ -21,7 +21,7 @@ from holdfast.system import locate
 if TYPE_CHECKING:
     from holdfast.agents.protocol import Agent
     from holdfast.project.workspace import Workspace
-    from holdfast.surfaces.hooks.replies import Answer, Asking
+    from holdfast.surfaces.hooks.brief_reply import Answer, Asking
 
 DEADLINE, SHORTLY = 3.5, 0.6  # seconds after our begin for the answer, and then for a short one: less than 5 together
 LEAST = 0.2  # seconds for the answer, however long it took to begin
@@ -73,7 +73,7 @@ def _answer(agent: str, event: str) -> None:
     if not is_end:
         prefetch.begin()
     from holdfast.project import inbox
-    from holdfast.surfaces.hooks.replies import Asking, answer
+    from holdfast.surfaces.hooks.brief_reply import Asking, answer
 
     call = inbox.decode("", os.pread(kept, inbox.READ_LIMIT, 0))
     if not _tell(Asking(call, adapter.read_call(call), adapter), answer).in_time:
@@ -89,7 +89,7 @@ class Told(NamedTuple):
 def _tell(asking: Asking, answer: Callable[[Workspace, Asking], Answer]) -> Told:
     """Print the answer, or a short one if the deadline is over."""
     from holdfast.ingest.open import open_workspace
-    from holdfast.surfaces.hooks.replies import answer_shortly
+    from holdfast.surfaces.hooks.brief_reply import answer_shortly
 
     def tell(teller: Callable[[Workspace, Asking], Answer]) -> Answer:
         with open_workspace(asking.call.directory) as workspace:
@@ -141,8 +141,8 @@ def _observe(*_: str) -> None:
     from holdfast.ingest.open import open_workspace
     from holdfast.project import inbox
     from holdfast.surfaces.hooks import due_brief
+    from holdfast.surfaces.hooks.brief_reply import Asking
     from holdfast.surfaces.hooks.chat_command import observe
-    from holdfast.surfaces.hooks.replies import Asking
 
     call = inbox.decode("", os.pread(0, inbox.READ_LIMIT, 0))
     identify(call)
@@ -162,7 +162,7 @@ def _give_due(asking: Asking) -> None:
     """Give a prompt the brief that is due. Where nothing could be told in time, the next prompt gets it."""
     from holdfast.ingest.open import open_workspace
     from holdfast.surfaces.hooks import due_brief
-    from holdfast.surfaces.hooks.replies import answer_prompt
+    from holdfast.surfaces.hooks.brief_reply import answer_prompt
 
     told = _tell(asking, answer_prompt)
     if told.is_told or told.in_time:

@@ -50,6 +50,7 @@ class Plan(Struct):
     drop_empty: list[bytes] = []
     keep_empty: list[bytes] = []  # directories above named paths, which stay when they become empty
     cleared: list[bytes] = []  # files outside the named paths where a directory is needed
+    left: dict[bytes, str] = {}  # paths that the restore skips although they differ, and why
     states: tuple[State, ...] = ()  # the present one, and the checkpoint
     seen: dict[bytes, Seen | None] = {}  # file states as scanned
 
@@ -65,8 +66,14 @@ class Plan(Struct):
         return {change.path: change.act for change in self.changes} | made | dropped
 
 
-def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes] = ()) -> Plan:
-    """Compute the differences between two states of a worktree, within some paths if they are given."""
+def plan_restore(
+    shadow: Shadow, now: State, then: State, paths: Iterable[bytes] = (), *, limit: int, spares: bool = True
+) -> Plan:
+    """Compute the differences between two states of a worktree, within some paths if they are given.
+
+    All that a restore skips is left out here, so that its proof, which plans again, leaves out the same. `limit`: of a
+    checkpoint's files, in bytes. `spares`: files made since that the checkpoint's own rules ignore are skipped, too.
+    """
     wanted = list(paths)
     here, there = now[1], then[1]
     changes = {change.path: change for change in _changes(shadow.reader, now, then, wanted)}
@@ -92,6 +99,9 @@ def plan_restore(shadow: Shadow, now: State, then: State, paths: Iterable[bytes]
         cleared = (Change(path, None, now=entry) for path, entry in standing.items())
         plan.changes = sorted([*plan.changes, *cleared], key=lambda change: change.path)
     _refuse_repositories(plan, here)
+    plan.left = left_alone(here, there, shadow.stands, wanted, limit)
+    if spares:
+        plan.left |= dict.fromkeys(_keep_ignored(shadow, plan, then[0]), "the checkpoint's own rules ignore it")
     return plan
 
 
@@ -232,7 +242,7 @@ def _is_below(path: bytes, directories: Iterable[bytes]) -> bytes | None:
 # Ignored files
 
 
-def keep_ignored(shadow: Shadow, plan: Plan, tree: str) -> set[bytes]:
+def _keep_ignored(shadow: Shadow, plan: Plan, tree: str) -> set[bytes]:
     """Drop removals of files that the target's ignore rules match, if the plan changes those rules. Returns these."""
     if not any(os.path.basename(change.path) == RULES for change in plan.changes):
         return set()
