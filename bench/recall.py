@@ -1,12 +1,14 @@
 """What the next session is told of the last one: planted facts that its brief holds word for word.
 
 A session is played through the hooks as the client calls them: an agent's day, and in it facts of five kinds, which
-nobody repeats. Then the conversation ends, is cleared, or is compacted, and the answer of the next start is searched.
+nobody repeats; and a longer one, with findings that the agent said and nobody recorded. Then the conversation ends, is
+cleared, or is compacted, and the answer of the next start is searched.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import subprocess
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import holdfast
-from bench import calls
+from bench import calls, findings
 from bench.ground import ENTRY, ground, python
 from bench.report import Measure, Report
 from bench.timing import Failed
@@ -24,6 +26,8 @@ FACTS = 60
 AMOUNTS, BUDGETS = (20, FACTS, 200), (2_500, 10_000, 40_000)
 USUAL = 10_000  # characters that the client takes
 NEEDED = 0.95
+FOUND = [text for _, _, found in findings.FINDINGS.values() for text in found]
+FOUND_AGAIN = 0.9  # of what the agent only said
 LONGEST = 80
 DAY = 4  # calls of a usual day between two facts
 ENDS = {"startup": "a restart", "clear": "`/clear`", "compact": "compaction"}
@@ -87,11 +91,15 @@ def measure(quick: bool, say: Callable[[str], None]) -> Report:
             )
             if amount == FACTS:
                 for source, name in ENDS.items():
-                    measures.append(_after(play, facts, source, name))
+                    measures.append(_after(play, "facts", [fact.text for fact in facts], NEEDED, source, name))
+        say("planting findings")
+        play = _talk(directory / "findings")
+        for source, name in ENDS.items():
+            measures.append(_after(play, "findings", FOUND, FOUND_AGAIN, source, name))
     return Report(measures, [], ["\n".join(rows)])
 
 
-def _after(play: Play, facts: list[Fact], source: str, name: str) -> Measure:
+def _after(play: Play, kind: str, texts: list[str], needed: float, source: str, name: str) -> Measure:
     """Let the conversation come to this end, and look at what the model is told next."""
     if source == "compact":
         play.summarise()
@@ -101,18 +109,35 @@ def _after(play: Play, facts: list[Fact], source: str, name: str) -> Measure:
     told = play.asks("SessionStart", source=source)
     if len(told) > USUAL:
         raise Failed(f"after {name} the brief has {len(told):,} characters")
-    missing = sum(fact.text not in told for fact in facts)
-    allowed = int(len(facts) * (1 - NEEDED))
-    return Measure(f"facts missing of {len(facts)} in {USUAL:,} characters after {name}", missing, allowed)
+    missing = sum(text not in told for text in texts)
+    allowed = len(texts) - math.ceil(len(texts) * needed)
+    return Measure(f"{kind} missing of {len(texts)} in {USUAL:,} characters after {name}", missing, allowed)
 
 
-def _plant(project: Path, amount: int) -> tuple[Play, list[Fact]]:
-    chance = random.Random(amount)
+def _begin(project: Path) -> Play:
     subprocess.run(["git", "init", "-q", str(project)], check=True)
     with holdfast.open(project) as workspace:
         holdfast.init(workspace, agent="none")
     play = Play(project)
     play.call("SessionStart", source="startup")
+    return play
+
+
+def _talk(project: Path) -> Play:
+    """A conversation of many turns in which the agent says findings that nobody records, and then only "Done."."""
+    play = _begin(project)
+    day = _day(random.Random(len(FOUND)))
+    turns = [findings.turn(number)[:2] for number in range(1, findings.TURNS + 1)]
+    for prompt, answer in [*turns, findings.LAST]:
+        play.call("UserPromptSubmit", prompt=prompt)
+        play.does(*next(day))
+        play.call("Stop", last_assistant_message=answer)
+    return play
+
+
+def _plant(project: Path, amount: int) -> tuple[Play, list[Fact]]:
+    chance = random.Random(amount)
+    play = _begin(project)
     play.call("UserPromptSubmit", prompt=calls.sentence(chance, 60))
     kinds = list(PLANTS)
     facts = [Fact(kinds[number % len(kinds)], _fact(chance, number)) for number in range(amount)]

@@ -255,3 +255,14 @@ def test_another_client_that_runs_our_hooks_is_not_taken_for_claude(changes: dic
     for field, value in changes.items():
         setattr(call, field, value)
     assert registry.caller(call) == name
+
+
+def test_the_answer_of_a_turn_is_kept_long_and_what_subagents_said_short() -> None:
+    long = "x" * 200_000
+    kept = {name: read(name, last_assistant_message=long).drafts[0].body["text"] for name in ("Stop", "SubagentStop")}
+    assert {name: len(text) for name, text in kept.items()} == {"Stop": 100_000, "SubagentStop": 4_000}
+
+
+def test_tools_that_change_nothing_are_marked() -> None:
+    marked = {name: read(name).drafts[0].body.get("reads") for name in ("PreToolUse.Read", "PreToolUse.Edit")}
+    assert marked == {"PreToolUse.Read": True, "PreToolUse.Edit": None}

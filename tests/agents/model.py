@@ -5,6 +5,7 @@ so there is nothing to remember between requests, and resuming or asking again c
 
     @@say TEXT            answer with this, which ends the turn
     @@tool NAME {JSON}    call one tool
+    @@aside TEXT          say this before the next step, in the same answer
     @@usage N             say with the next step that N tokens were read
     @@hang                begin to answer and never go on
     @@error CODE          refuse to answer, with this status of HTTP
@@ -29,7 +30,7 @@ BRIEF = "# Where run "
 SUMMARY = "The conversation so far, in short."
 REFUSAL = "The model is not to be had."
 UNSCRIPTED = "Nothing was scripted."
-DIRECTIVE = re.compile(r"@@(say|tool|usage|hang|error)\b[ \t]*")
+DIRECTIVE = re.compile(r"@@(say|tool|aside|usage|hang|error)\b[ \t]*")
 SUMMARISE = re.compile(r"create a detailed summary of (?:the|this|our)", re.IGNORECASE)
 
 
@@ -40,6 +41,7 @@ class Step:
     block: dict[str, Any] | None = None  # none: it hangs
     usage: int = 1000
     error: int = 0
+    aside: str = ""
 
     @property
     def stop_reason(self) -> str:
@@ -114,15 +116,18 @@ def say(text: str) -> Step:
 def parse(script: str) -> list[Step]:
     """The steps of a script, in order."""
     steps: list[Step] = []
-    usage = 1000
+    usage, aside = 1000, ""
     found = DIRECTIVE.search(script)
     while found:
         kind, at = found[1], found.end()
         if kind == "usage":
             usage = int(script[at:].split()[0])
+        elif kind == "aside":
+            aside = script[at:].partition("@@")[0].strip()
         else:
             step, at = _step(kind, script, at)
             step.usage, usage = usage, 1000
+            step.aside, aside = aside, ""
             steps.append(step)
         found = DIRECTIVE.search(script, at)
     return steps
@@ -247,19 +252,21 @@ class Answer(BaseHTTPRequestHandler):
         if step.block is None:
             self.server.closed.wait()
             return
-        self._block(step.block)
+        blocks = [*([{"type": "text", "text": step.aside}] if step.aside else []), step.block]
+        for index, block in enumerate(blocks):
+            self._block(block, index)
         self._event("message_delta", delta={"stop_reason": step.stop_reason, "stop_sequence": None}, usage=tokens)
         self._event("message_stop")
 
-    def _block(self, block: dict[str, Any]) -> None:
+    def _block(self, block: dict[str, Any], index: int) -> None:
         if block["type"] == "text":
             empty, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
         else:
             empty = {**block, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        self._event("content_block_start", index=0, content_block=empty)
-        self._event("content_block_delta", index=0, delta=delta)
-        self._event("content_block_stop", index=0)
+        self._event("content_block_start", index=index, content_block=empty)
+        self._event("content_block_delta", index=index, delta=delta)
+        self._event("content_block_stop", index=index)
 
     def _event(self, kind: str, **fields: Any) -> None:
         self.wfile.write(f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode())

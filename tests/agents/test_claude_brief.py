@@ -42,10 +42,24 @@ def test_what_the_model_is_told_stands_in_a_fence_that_no_prompt_gets_out_of(pro
 
 
 @pytest.mark.parametrize("way", ["--resume", pytest.param("--continue", marks=pytest.mark.long)])
-def test_resumed_session_is_told_where_the_run_stands(project: Project, way: str) -> None:
+def test_resumed_session_is_told_only_what_is_new(project: Project, way: str) -> None:
     first = project.claude("begin here @@say begun")
-    again = project.claude("go on @@say gone on", way, *([first.session] if way == "--resume" else []))
-    assert GOAL in again.turns[0].text
+    words = [way, *([first.session] if way == "--resume" else [])]
+    again = project.claude("go on @@say gone on", *words)
+    assert "nothing has changed since." in again.turns[0].text
+    assert GOAL not in again.turns[0].text
+    project.holdfast("decide", "Use the blue one")
+    told = project.claude("and on @@say done", *words).turns[-1].text.rpartition("# What is new in run ")[2]
+    assert ("Use the blue one" in told, "gone on" in told.partition("</history")[0]) == (True, False)
+
+
+def test_what_was_said_between_tool_calls_is_told_to_the_next_session(project: Project) -> None:
+    found = "The lock of `spool.py` is never released, so the second job waits forever."
+    project.claude(f"begin here @@aside {found} {bash('echo two')}")
+    (run,) = project.runs()
+    said = [event.body["text"] for event in project.log(run.id) if event.kind in ("text.said", "turn.ended")]
+    assert said == [found, "done"]
+    assert f"  said: {found} done" in project.claude("and now @@say on it").turns[0].text
 
 
 def test_forked_session_is_told_where_the_run_stands(project: Project) -> None:

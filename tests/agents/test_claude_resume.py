@@ -27,8 +27,9 @@ def test_killed_conversation_goes_on_in_the_client_that_resume_became(project: P
         project.witness.wait_for("Stop")
         assert (began.session, began.pid) == (killed, claude.process.pid)
     asked = project.model.turns[before]
-    assert "begin here" in asked.text.partition(asked.told)[0], "the conversation itself is still there"
-    stopped = asked.told.partition("Where it stopped")[2].partition("\n\n")[0]
+    before_it, news, told = asked.text.rpartition(f"# What is new in run {run.id} ")
+    assert ("begin here" in before_it, bool(news)) == (True, True), "the conversation itself is still there"
+    stopped = told.partition("Where it stopped")[2].partition("\n\n")[0]
     assert f"interrupted in: Bash: {gate.command}" in stopped
     (after,) = project.runs()
     assert (after.id, [prompt.text.split(" ")[0] for prompt in after.prompts]) == (run.id, ["begin", "go"])

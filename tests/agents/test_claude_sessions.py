@@ -47,7 +47,7 @@ def test_prompt_that_comes_while_the_agent_works_is_kept_and_told(project: Proje
         gate.open()
         project.witness.wait_for("Stop")
     assert prompts(project) == {"begin here": ["begin here", "no, use the blue one"]}
-    assert "- no, use the blue one" in project.claude("go on @@say gone on").turns[0].told
+    assert "- asked: no, use the blue one" in project.claude("go on @@say gone on").turns[0].told
 
 
 @pytest.mark.parametrize("status", [529, pytest.param(401, marks=pytest.mark.long)])
@@ -95,7 +95,8 @@ def test_conversation_resumed_inside_the_client_goes_on_in_its_own_run(project: 
         assert project.witness.wait_for("SessionStart(resume)").session == other.session
         claude.type("go on there @@say gone on")
         project.witness.wait_for("Stop", 3)
-        assert "Goal: begin there" in project.model.turns[-1].told
+        (there,) = [run.id for run in project.runs() if run.goal.startswith("begin there")]
+        assert f"Run {there} stands where this conversation left it" in project.model.turns[-1].text
     assert prompts(project) == {"begin here": ["begin here"], "begin there": ["begin there", "go on there"]}
 
 

@@ -219,7 +219,8 @@ def test_adapter_from_init_to_resume(life: Life) -> None:
     assert json.loads(life.run("sessions", "--json"))["sessions"][0]["how"] == "ended"
 
     brief = life.tell(script.start._replace(payload={**script.start.payload, "source": "resume", "how": "again"}))
-    assert (script.brief in brief, "Keep the old grammar" in brief, "Fix the parser" in brief) == (True, True, True)
+    # what the conversation has in its transcript is not repeated
+    assert (script.brief in brief, "Keep the old grammar" in brief, "Fix the parser" in brief) == (True, True, False)
     life.tell(script.end)
 
     log = life.home / script.transcript

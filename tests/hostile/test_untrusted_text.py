@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import holdfast
-from holdfast.core.brief import plan_brief
+from holdfast.core.brief import Since, plan_brief
 from holdfast.core.model import Action, Artifact, Bearings, Decision, Mishap, Note, Prompt, Status, Task, Underway
+from holdfast.core.turns import Turn
 from holdfast.core.untrusted_text import LABEL
 from holdfast.project.workspace import Workspace
 from tests.faber_states import ACTIVE, RUN, RUNS, put
@@ -142,9 +144,14 @@ def test_every_injection_alone_stays_inside_whatever_field_it_is_in(budget: int)
         )  # fmt: skip
         last = a_session(last_action=word, reason=word, how="died")
         bearings, artifacts = Bearings([word], [word]), [Artifact(word, word)]
-        found = plan_brief(run, last, NOON, budget, bearings, artifacts, chance=lambda: MARK).text
-        assert len(found) <= budget
-        judge(found)
+        turns = [Turn(word, NOON, [f"{word}. It is {word}.", word]), Turn("and then", NOON, ["Done."])]
+        since = Since(NOON - timedelta(1), NOON - timedelta(1))
+        for known in (None, since):
+            found = plan_brief(
+                run, last, NOON, budget, bearings, artifacts, turns=turns, since=known, chance=lambda: MARK
+            ).text
+            assert len(found) <= budget
+            judge(found)
 
 
 @pytest.fixture

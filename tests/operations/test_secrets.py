@@ -356,12 +356,13 @@ def test_no_part_of_what_is_told_says_what_an_older_version_stored(
         run = holdfast.start(project, "goal").run.id
         with project.writing() as journal:
             journal.append(run, Draft(OPENED, {"agent_session": "x"}, session="ses-older", agent="robot"))
+            journal.append(run, Draft("turn.ended", {"text": f"It only takes {canary('answer')}."}))
         holdfast.action(as_session(project, "ses-older"), f"called with {canary('action')}")
         holdfast.decide(project, f"use {canary('decision')}")
         holdfast.checkpoint(project, message=f"with {canary('message')}")
         holdfast.leave(project, "ses-older", reason=f"gone with {canary('reason')}")
     told = holdfast.report(project, run).markdown + holdfast.picture(project, run).svg + hook_answer(project)
-    assert [name for name in ("action", "decision", "message", "reason") if part(name) in told] == []
+    assert [name for name in ("action", "answer", "decision", "message", "reason") if part(name) in told] == []
     assert told.count("[redacted token]") >= 4
 
 

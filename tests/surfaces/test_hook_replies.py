@@ -185,6 +185,31 @@ def test_a_conversation_that_goes_on_unchanged_is_not_told_the_same_again(
     assert "Use backoff" in context(ask("SessionStart", source="compact")), "whoever was compacted has forgotten it"
 
 
+FINDING = "The cache in `prices.py` is never cleared, so yesterday's price is shown until noon."
+
+
+def test_what_the_agent_found_out_is_told_to_the_next_conversation_and_not_again_to_its_own(
+    repository: Path, cli: Callable[..., Command], ask: Ask
+) -> None:
+    cli("init", "--agent", "none")
+
+    def turn(prompt: str, answer: str) -> None:
+        for event, fields in (("UserPromptSubmit", {"prompt": prompt}), ("Stop", {"last_assistant_message": answer})):
+            body = {"hook_event_name": event, "session_id": "c1", "cwd": str(repository), **fields}
+            hook(repository, "claude", event, json.dumps(body).encode())
+
+    turn("Why are the prices wrong?", f"I read it all. {FINDING}")
+    for _ in range(5):
+        turn("run all of the tests again", "Done.")
+    ask("SessionEnd", "c1", reason="other")
+    told = context(ask("SessionStart", "c2", source="startup"))
+    assert f"- asked: (the goal above) [0m]\n  said: {FINDING}" in told
+    ask("SessionEnd", "c2", reason="other")
+    cli("task", "add", "Clear the cache")
+    told = context(ask("SessionStart", "c1", source="resume"))
+    assert ("Clear the cache" in told, FINDING in told, "prices wrong" in told) == (True, False, False)
+
+
 SLOWLY = """
 import sys
 from holdfast.surfaces.hooks import handle_call as answer

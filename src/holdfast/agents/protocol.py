@@ -277,6 +277,10 @@ class Agent:
         """The usage of the whole conversation in a transcript."""
         return None
 
+    def read_said(self, path: Path, until: datetime) -> list[Draft]:
+        """Events for the texts between the tool calls of the turn that was the last one at this time."""
+        return []
+
     def find_transcripts(self, setup: Setup, roots: Iterable[Path]) -> tuple[Path, list[Path]]:
         """The directory of the client's transcripts, and those of conversations in these directories or below."""
         return Path(setup.environ.get("HOME", "/")), []

@@ -111,7 +111,7 @@ KINDS = {
     "prompt.given": Kind("the agent was asked something", _keys("text", key="the client's own id of it")),
     "action.begun": Kind(
         "something was begun whose end may never be told",
-        _keys("text tool key files", subagent="the one that did it"),
+        _keys("text tool key files", subagent="the one that did it", reads="true if it only reads"),
     ),
     "action.taken": Kind(
         "something was done",
@@ -119,12 +119,14 @@ KINDS = {
             "text files tool key outcome error",
             failed="true if it failed",
             refused="true if the client did not carry it out",
+            reads="true if it only reads",
             subagent="the one that did it",
             line="the first changed one of the file",
             actions="how many it stands for",
         ),
     ),
     "turn.ended": Kind("the agent ended its turn", _keys("", text="its last words", waiting="what still runs")),
+    "text.said": Kind("the agent said something between its tool calls", _keys("text")),
     "error.met": Kind("the agent could not go on", _keys("text", by="the agent of the run that met it")),
     "owner.told": Kind(
         "the file of another system that owns the run says something new",

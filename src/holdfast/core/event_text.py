@@ -106,6 +106,7 @@ HEADLINES: dict[str, Callable[[Body], str]] = {
         " refused: " if body.get("refused") is True else " failed: ", body.get("text"), body.get("error")
     ),
     "turn.ended": lambda body: reply_line(_text(body.get("text"))),
+    "text.said": lambda body: reply_line(_text(body.get("text"))),
     "error.met": lambda body: f"error: {_text(body.get('text'))}",
     "subagent.started": lambda body: f"subagent {_text(body.get('type'))} started",
     "subagent.ended": lambda body: f"subagent {_text(body.get('type'))}: {_text(body.get('text'))}",

@@ -213,6 +213,7 @@ class Action(Struct):
     files: list[str] = []
     key: str | None = None  # the agent's id of it
     error: str | None = None
+    reads: bool = False  # it changed nothing
 
     @property
     def headline(self) -> str:
@@ -479,7 +480,8 @@ class Run(Struct):
     files: dict[str, datetime] = {}
     entries: dict[str, int] = {}  # count of entries ever made, by kind
     doing: dict[str, Underway] = {}  # unfinished actions, by the agent's id of them
-    reply: str | None = None  # the agent's last message
+    reply: str | None = None  # the agent's last message, its beginning
+    talk: list[int] = []  # numbers of the newest events with a prompt or with what the agent said
     errors: list[Mishap] = []
     mode: str | None = None  # of an orchestrator
     workers: list[Worker] = []

@@ -8,12 +8,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.agents.protocol import Moment, Reading
 from holdfast.agents.registry import find_agent, find_client, identify
 from holdfast.core import ids
 from holdfast.core.errors import Trouble
 from holdfast.core.text import path_text
 from holdfast.ingest.context_usage import Moments, measure, note_moment
 from holdfast.ingest.routing import CallContext, route_call
+from holdfast.ingest.said import add_said
 from holdfast.journal.journal import Journal
 from holdfast.project import inbox
 from holdfast.project.inbox import Call, NotACall
@@ -41,10 +43,15 @@ def ingest_batch(workspace: Workspace, journal: Journal, names: Iterable[str]) -
     size = 0
     for calls in _in_chunks(_read(workspace, journal, names, batch)):
         has_secrets = not workspace.redactor.is_clean(call.payload for call in calls)
-        for call in calls:
-            if has_secrets:
+        if has_secrets:
+            for call in calls:
                 call.payload = _without_secrets(workspace, call)  # safeguard: hide-inbox-call
-            _append_call(workspace, journal, call, worktrees, moments)
+        readings = [find_agent(call.agent).read_call(call) for call in calls]
+        last = {reading.conversation: number for number, reading in enumerate(readings) if _is_work(reading)}
+        for number, (call, reading) in enumerate(zip(calls, readings, strict=True)):
+            if reading.moment is Moment.TURN or last.get(reading.conversation) == number:
+                add_said(workspace, call, reading)
+            _append_call(workspace, journal, call, reading, worktrees, moments)
             batch.taken += 1
             batch.done.append(call.name)
             size += call.size
@@ -104,13 +111,17 @@ def _without_secrets(workspace: Workspace, call: Call) -> Any:
     return {**clean, **places} if places else clean
 
 
+def _is_work(reading: Reading) -> bool:
+    """True if texts may have been said before the call: the last one of a client that was killed has no turn's end."""
+    return reading.moment in (Moment.ACTION, Moment.TURN)
+
+
 def _append_call(
-    workspace: Workspace, journal: Journal, call: Call, worktrees: dict[str, str], moments: Moments
+    workspace: Workspace, journal: Journal, call: Call, reading: Reading, worktrees: dict[str, str], moments: Moments
 ) -> None:
     if call.directory not in worktrees:  # cached: a batch has few directories, and each lookup is slow
         worktrees[call.directory] = path_text(locate.worktree_name(locate.locate_store(call.directory)[0]))
     recent = timedelta(hours=workspace.settings.number("join.hours"))
     context = CallContext(worktrees[call.directory], recent)
-    reading = find_agent(call.agent).read_call(call)
     note_moment(moments, call, reading)
     route_call(journal, call, reading, context)

@@ -87,6 +87,7 @@ FIELDS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ),
     ("action.begun", {"text": "do"}, {"status": Status.ACTIVE, "doing": {}}),
     ("turn.ended", {"text": "all done"}, {"status": Status.ACTIVE, "reply": "all done", "doing": {}}),
+    ("text.said", {"text": "it is the cache"}, {"status": Status.ACTIVE, "reply": None, "talk": [2]}),
     ("error.met", {"text": "overloaded"}, {"errors": [Mishap("overloaded", at(2))]}),
     ("error.met", {"text": "red", "by": "code-1"}, {"errors": [Mishap("red", at(2), "code-1")]}),
     ("subagent.started", {"key": "a", "type": "explorer"}, {"subagents": {"a": "explorer"}}),
@@ -338,6 +339,21 @@ def test_only_the_newest_actions_are_kept() -> None:
     assert kept == [str(number) for number in range(5, activity.KEPT_ACTIONS + 5)]
 
 
+def test_of_a_long_conversation_the_state_has_the_newest_numbers_and_no_long_text() -> None:
+    turns = [told("turn.ended", text=str(number) + "x" * 90_000) for number in range(activity.KEPT_TALK + 5)]
+    run = folded(STARTED, *turns)
+    assert (len(run.talk), run.talk[-1]) == (activity.KEPT_TALK, len(turns) + 1)
+    assert run.reply is not None
+    assert (len(run.reply), run.reply[:4]) == (activity.PROMPT, "304x")
+
+
+def test_an_answer_that_was_forgotten_is_not_among_what_was_said() -> None:
+    run = folded(
+        STARTED, told("prompt.given", text="do it"), told("turn.ended", text="x"), told("event.forgotten", seq=3)
+    )
+    assert run.talk == [2]
+
+
 def test_only_the_files_touched_last_are_kept_and_the_newest_stands_last() -> None:
     names = [str(number) for number in range(activity.KEPT_FILES)]
     run = folded(
@@ -476,6 +492,7 @@ HEADLINES: list[tuple[str, dict[str, Any], str]] = [
     ("action.taken", {"text": "ran it", "error": "exit 1"}, "ran it failed: exit 1"),
     ("action.begun", {"text": "Bash: make"}, "begins Bash: make"),
     ("turn.ended", {"text": "all done"}, "said: all done"),
+    ("text.said", {"text": "it is the cache"}, "said: it is the cache"),
     ("error.met", {"text": "overloaded"}, "error: overloaded"),
     ("owner.told", {"word": "in_progress", "phase": "build", "step": None}, "its file says: in_progress, build"),
     ("context.loaded", {"artifacts": ["a", "b"], "trigger": "manual"}, "loaded a, b (manual)"),

@@ -10,5 +10,5 @@ MEMBERS = {
     "installed": "SCOPES executable_files find_silence hook_commands is_used places",
     "health": "health",
     "transcript": "find_transcripts owns_transcript read_head read_spent read_usage resume_command transcripts_of",
-    "transcript_events": "opening_of retell",
+    "transcript_events": "opening_of read_said retell",
 }

@@ -25,6 +25,7 @@ from holdfast.core.text import one_line, path_text
 from holdfast.project.inbox import Call
 
 GOAL, REPLY, OUTCOME = 2_000, 4_000, 1_000  # characters that are stored
+ANSWER = 100_000  # of the agent's own words
 WAITING = ("Stop", "PermissionRequest")  # events after which the client waits for a prompt or a permission
 PERMISSION = "permission_prompt"  # type of the notification that a permission was not answered for some seconds
 OURS = "/holdfast:"  # a slash command of our plugin
@@ -37,6 +38,7 @@ REFUSED = re.compile(  # prefixes of the result of a tool call that the client d
 )
 WRITTEN, BETWEEN = timedelta(seconds=1), 0.05  # after a hook call: until the transcript is written, between two looks
 WRITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+READING = ("Read", "Grep", "Glob", "LS", "NotebookRead", "WebFetch", "WebSearch", "ToolSearch")  # change nothing
 TELLING = (  # inputs of tools: the first that a call has is its summary
     *("command", "file_path", "notebook_path", "pattern", "url", "query"),
     *("subject", "description", "prompt", "skill"),
@@ -157,6 +159,8 @@ def _action(payload: Body, done: Body) -> Body:
         "key": text_of(done, "tool_use_id"),
         "files": [_from_here(payload, file)] if file and tool in WRITING else [],
     }
+    if tool in READING:
+        body["reads"] = True
     if subagent := text_of(payload, "agent_id"):
         body["subagent"] = subagent
     return body
@@ -183,7 +187,7 @@ def _from_here(payload: Body, path: str) -> str:
 
 
 def _turn(payload: Body) -> Told:
-    body: Body = {"text": text_of(payload, "last_assistant_message")[:REPLY]}
+    body: Body = {"text": text_of(payload, "last_assistant_message")[:ANSWER]}
     if waiting := list_of(payload.get("background_tasks")):
         body["waiting"] = [text_of(task, "description") for task in waiting if isinstance(task, dict)]
     yield "turn.ended", body

@@ -82,17 +82,17 @@ def owns_transcript(setup: Setup, path: Path) -> bool:
 
 def read_usage(path: Path) -> Usage | None:
     """The context usage after the last answer of the main conversation; None if it cannot be determined."""
-    return _search_end(path, _last_usage)
+    return search_end(path, _last_usage)
 
 
 def find_outcome(path: Path, subagent: str, tool_use: str) -> bool | None:
     """True if the client executed a tool call, False if it did not; None if the transcript has no result (yet)."""
     file = path.with_suffix("") / SUBAGENTS / f"agent-{subagent}{ENDING}" if subagent else path
-    return _search_end(file, partial(_outcome_of, tool_use))
+    return search_end(file, partial(_outcome_of, tool_use))
 
 
-def _search_end(path: Path, look: Callable[[bytes, bool], tuple[T | None, bool]]) -> T | None:
-    """Search a growing tail of a file; None if nothing is found or the file cannot be read."""
+def search_end(path: Path, look: Callable[[bytes, bool], tuple[T | None, bool]], most: int = LAST_TAIL) -> T | None:
+    """Search a growing tail of a file, up to `most` bytes; None if nothing is found or the file cannot be read."""
     try:
         if not _is_one(path):
             return None
@@ -100,7 +100,7 @@ def _search_end(path: Path, look: Callable[[bytes, bool], tuple[T | None, bool]]
             size, tail = os.fstat(file).st_size, FIRST_TAIL
             while True:
                 found, is_found = look(os.pread(file, tail, max(0, size - tail)), tail >= size)
-                if is_found or tail >= size or tail >= LAST_TAIL:
+                if is_found or tail >= size or tail >= most:
                     return found
                 tail *= 4
     except (HoldfastError, OSError, ValueError):  # missing, a pipe, not ours to read
@@ -192,7 +192,7 @@ def is_boundary(line: Line) -> bool:
 
 def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
     """The latest usage in the tail of a file, and True if the search is finished."""
-    telling = (line for line in _backwards(data, whole) if b'"usage"' in line or BOUNDARY.encode() in line)
+    telling = (line for line in backwards(data, whole) if b'"usage"' in line or BOUNDARY.encode() in line)
     for line in itertools.islice(telling, TRIES):
         if len(line) > ANSWER:
             continue
@@ -208,7 +208,7 @@ def _last_usage(data: bytes, whole: bool) -> tuple[Usage | None, bool]:
 def _outcome_of(tool_use: str, data: bytes, whole: bool) -> tuple[bool | None, bool]:
     """The outcome of a tool call in the tail of a file, by the client's flag for errors, and True if it was found."""
     key = tool_use.encode()
-    for line in _backwards(data, whole):
+    for line in backwards(data, whole):
         if key in line and b'"tool_result"' in line:
             for block in blocks_of(parse(line) or {}, "tool_result"):
                 if block.get("tool_use_id") == tool_use:
@@ -225,7 +225,7 @@ def blocks_of(line: Line, kind: str) -> Iterator[Body]:
     return (block for block in map(object_of, list_of(content_of(line))) if block.get("type") == kind)
 
 
-def _backwards(data: bytes, whole: bool) -> Iterator[bytes]:
+def backwards(data: bytes, whole: bool) -> Iterator[bytes]:
     """The lines of the tail of a file in reverse order, without the first one if that is cut."""
     end = len(data)
     while (start := data.rfind(b"\n", 0, end)) >= 0:

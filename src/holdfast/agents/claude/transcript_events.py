@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,22 @@ from msgspec import Struct
 
 from holdfast.agents.claude import events
 from holdfast.agents.claude.client import NAME
-from holdfast.agents.claude.transcript import Tally, blocks_of, content_of, is_boundary, read_lines, usage_of
+from holdfast.agents.claude.transcript import (
+    SYNTHETIC,
+    Tally,
+    backwards,
+    blocks_of,
+    content_of,
+    is_boundary,
+    read_lines,
+    search_end,
+    usage_of,
+)
 from holdfast.agents.generic_client import text_of
-from holdfast.agents.jsonl import Line
+from holdfast.agents.jsonl import Line, parse
 from holdfast.agents.protocol import Usage
 from holdfast.core import ids
-from holdfast.core.fold.activity import Spent
+from holdfast.core.fold.activity import SAID, Spent
 from holdfast.core.model import Body, Draft, list_of
 
 # Prefixes of user messages that are no prompts: commands and their output, notices of the client.
@@ -30,8 +41,13 @@ NOT_PROMPTS = (
     "Caveat: The messages below",
 )  # fmt: skip
 NOT_HIS = ("isSidechain", "isMeta", "isCompactSummary")  # flags of user messages that the client wrote
+ENDS = "end_turn"  # the reason with which an answer ends a turn
 WAITING = 10_000  # limit of tool calls without a result in memory
 SUMMARY = "Summary:\n"
+SPOKEN = (b'"user"', b'"assistant"')  # types of lines with a prompt or an answer
+TURN = 4 * 1024 * 1024  # bytes from the end that are searched for the last prompt
+MOST_SAID = 200  # texts of a turn
+NEVER = datetime.max.replace(tzinfo=UTC)
 Told = Iterator[tuple[str, Body]]
 
 
@@ -84,9 +100,8 @@ class Retelling:
                 yield self._draft(asked.line, f"begun {key}", kind, body)
 
     def _draft(self, line: Line, at: int | str, kind: str, body: Body) -> Draft:
-        id = ids.event_of_call(f"claude line {text_of(line, 'uuid') or repr(line)} {at}")
         body = {**body, "imported": True}
-        return Draft(kind, body, id, _time(line, self.time, self._now), agent=NAME)
+        return Draft(kind, body, _event_id(line, at), _time(line, self.time, self._now), agent=NAME)
 
     def _told(self, line: Line) -> Told:
         if is_boundary(line):
@@ -114,11 +129,11 @@ class Retelling:
             key = text_of(block, "id")
             if key and len(self._asked) < WAITING:
                 self._asked[key] = Asked(line, text_of(block, "name"), block.get("input"))
-        message = line.get("message")
-        if text_of(message, "stop_reason") == "end_turn" and line.get("isSidechain") is not True:
-            text = "\n".join(_texts(line))
-            if text:
-                yield from events.tell("Stop", {"last_assistant_message": text})
+        text = "\n".join(_texts(line))
+        if text and text_of(line.get("message"), "stop_reason") == ENDS and line.get("isSidechain") is not True:
+            yield from events.tell("Stop", {"last_assistant_message": text})
+        elif said := _said_in(line):
+            yield SAID, {"text": said[: events.ANSWER]}
 
     def _results(self, line: Line) -> Told:
         for block in blocks_of(line, "tool_result"):
@@ -132,6 +147,44 @@ class Retelling:
             is_error = block.get("is_error") is True
             answer = {"error": said or "failed"} if is_error else {"tool_response": said}
             yield from events.tell("PostToolUseFailure" if is_error else "PostToolUse", {**_call(asked, key), **answer})
+
+
+def read_said(path: Path, until: datetime) -> list[Draft]:
+    """What the agent said between the tool calls of the turn that was the last one at this time, in order.
+
+    The events have the ids that an import gives them, so they are recorded once.
+    """
+    return (search_end(path, partial(_said_since_prompt, until), TURN) or [])[::-1]
+
+
+def _said_since_prompt(until: datetime, data: bytes, whole: bool) -> tuple[list[Draft], bool]:
+    """The texts in the tail of a file back to the last prompt, newest first, and True if that prompt was found."""
+    found: list[Draft] = []
+    for data_line in backwards(data, whole):
+        line = (parse(data_line) if any(kind in data_line for kind in SPOKEN) else None) or {}
+        time = _time(line, NEVER, NEVER)
+        if time > until:
+            continue
+        if prompt_in(line):
+            return found, True
+        if text := _said_in(line):
+            found.append(Draft(SAID, {"text": text}, _event_id(line, 0), time, agent=NAME))
+            if len(found) >= MOST_SAID:
+                return found, True
+    return found, whole
+
+
+def _said_in(line: Line) -> str:
+    """The text of the main conversation in this line, unless it ends a turn: a hook tells that one."""
+    message = line.get("message")
+    is_other = text_of(message, "model") == SYNTHETIC or text_of(message, "stop_reason") == ENDS
+    if line.get("type") != "assistant" or line.get("isSidechain") is True or is_other:
+        return ""
+    return "\n".join(_texts(line)).strip()
+
+
+def _event_id(line: Line, at: int | str) -> str:
+    return ids.event_of_call(f"claude line {text_of(line, 'uuid') or repr(line)} {at}")
 
 
 def prompt_in(line: Line) -> str | None:

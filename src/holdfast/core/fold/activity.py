@@ -30,12 +30,14 @@ from holdfast.core.text import one_line
 
 P = TypeVar("P", Prompt, Action)
 
+SAID = "text.said"  # by the agent between its tool calls
 KEPT_PROMPTS, KEPT_ACTIONS, KEPT_FILES, KEPT_ERRORS = 50, 50, 500, 50
 REPORTED = frozenset({  # during a turn; only a prompt begins one
-    "action.begun", "turn.ended", "error.met", "subagent.started", "subagent.ended", "subagent.told",
+    "action.begun", "turn.ended", SAID, "error.met", "subagent.started", "subagent.ended", "subagent.told",
     "context.compacting", "context.compacted",
 })  # fmt: skip
-PROMPT = 4_000  # characters of a prompt in the state; the event has all
+KEPT_TALK = 300  # events with a prompt or an answer, by number: the texts are read when they are told
+PROMPT = 4_000  # characters of a prompt or an answer in the state; the event has all
 
 
 def is_reported(event: Event) -> bool:
@@ -63,6 +65,15 @@ def _prompted(run: Run, event: Event, body: Body) -> None:
     key, text = text_of(body.get("key")) or None, text_of(body.get("text"))[:PROMPT]
     if key is None or all((prompt.key, prompt.text) != (key, text) for prompt in run.prompts):
         run.prompts = _in_order([*run.prompts, Prompt(text, event.time, key)], body)[-KEPT_PROMPTS:]
+        _note_talk(run, event)
+
+
+def _note_talk(run: Run, event: Event) -> None:
+    run.talk = [*run.talk, event.seq][-KEPT_TALK:]
+
+
+def _said(run: Run, event: Event, body: Body) -> None:
+    _note_talk(run, event)
 
 
 def _begun(run: Run, event: Event, body: Body) -> None:
@@ -77,7 +88,7 @@ def _acted(run: Run, event: Event, body: Body) -> None:
     error = text_of(body.get("error")) or None
     earlier = _find_action(run, key)
     if earlier is None:
-        action = Action(text_of(body.get("text")), event.time, files, key, error)
+        action = Action(text_of(body.get("text")), event.time, files, key, error, body.get("reads") is True)
         run.actions = _in_order([*run.actions, action], body)[-KEPT_ACTIONS:]
         if body.get("refused") is not True:
             _stand(run, body, files)
@@ -117,7 +128,9 @@ def fail(run: Run, event: Event, text: str, agent: str | None = None) -> None:
 
 def _turned(run: Run, event: Event, body: Body) -> None:
     """End the turn of a session: its own actions are over, and those that it inherited."""
-    run.reply = text_of(body.get("text")) or run.reply
+    if text := text_of(body.get("text")):
+        run.reply = text[:PROMPT]
+        _note_talk(run, event)
     ended = event.session
     over = [key for key, action in run.doing.items() if ended == action.session or (ended and ended == action.heir)]
     run.doing = {key: action for key, action in run.doing.items() if key not in over}
@@ -172,6 +185,7 @@ HANDLERS: dict[str, Callable[[Run, Event, Body], None]] = {
     "action.begun": _begun,
     "action.taken": _acted,
     "turn.ended": _turned,
+    SAID: _said,
     "error.met": lambda run, event, body: fail(run, event, text_of(body.get("text")), text_of(body.get("by")) or None),
     "subagent.started": _subagent,
     "subagent.ended": _subagent,

@@ -39,7 +39,7 @@ from holdfast.core.model import (
     texts_of,
 )
 
-VERSION = 12  # of the fold; snapshots of another version are folded again
+VERSION = 13  # of the fold; snapshots of another version are folded again
 
 FORGOTTEN = "event.forgotten"
 BLANK = "event.blank"

@@ -1,4 +1,5 @@
-"""What an agent that asks is told: the brief when a conversation begins, what must survive when one is compacted.
+"""What an agent that asks is told: the brief when a conversation begins, what is new when one is resumed, what
+must survive when one is compacted.
 
 The call that asks was kept before anything else happens here, so whatever goes wrong, nothing of it is lost.
 """
@@ -11,7 +12,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from holdfast.agents.protocol import Agent, Moment, Reading
-from holdfast.core.brief import Brief, plan_brief
+from holdfast.core.brief import Brief, Since, plan_brief
 from holdfast.core.errors import HoldfastError
 from holdfast.core.fold.run import BRIEFED
 from holdfast.core.model import Beginning, Draft, Ending, Reason, Run, Session, Status
@@ -102,17 +103,25 @@ def _own(workspace: Workspace, asking: Asking, used: int) -> Answer:
         if run is None:
             others = _others(workspace, journal)
             return Answer(enclose(others, workspace.chance) if others else None)
-        told = {found.brief for found in journal.sessions_of(session.agent_session or "")} if session else set()
+        mine = journal.sessions_of(session.agent_session or "") if session else []
     notice = _recovery(workspace, run) if asking.reading.moment is Moment.START else None
     used += len(notice) + 2 if notice else 0
-    made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, asking) - used))
+    is_resumed = asking.reading.begins is Beginning.RESUME  # its context still has what it was told, and what it did
+    since = _since(mine[1:]) if is_resumed else None
+    made = make_brief(workspace, run, last, max(LEAST, _budget(workspace, asking) - used), since=since)
     if asking.compacts or session is None:
         return Answer(made.text, notice)
-    if asking.reading.begins is Beginning.RESUME and made.digest in told:  # its context still has it
-        same = f"Run {run.id} stands where the brief says that you were given: nothing has changed since."
+    if is_resumed and (not made.text or made.digest in {found.brief for found in mine}):
+        same = f"Run {run.id} stands where this conversation left it: nothing has changed since."
         return Answer(enclose(same, workspace.chance), notice)
     _note(workspace, session, made)
     return Answer(made.text, notice)
+
+
+def _since(earlier: list[Session]) -> Since | None:
+    """The last activity of a conversation in its earlier sessions, and the beginning of the newest of these."""
+    heard = [session.last_active or session.ended or session.opened for session in earlier]
+    return Since(max(heard), earlier[0].opened) if earlier else None
 
 
 def _recovery(workspace: Workspace, run: Run) -> str | None:
