@@ -22,7 +22,10 @@ from holdfast.journal.sqlite.copy import check_database, copy_database, opened
 from holdfast.system import files
 from holdfast.system.clock import from_micros
 
-KINDS = ("error.met", "agent.failed", "action.taken")
+ADDED = {  # format -> kinds of events that it made searchable
+    3: ("error.met", "agent.failed", "action.taken"),
+    4: ("turn.ended", "subagent.ended"),
+}
 FORGOTTEN = "event.forgotten"
 Fetch = Callable[[bytes], bytes | None]  # finds a large value by its hash
 
@@ -44,8 +47,8 @@ def upgrade(connection: apsw.Connection, path: Path, blob: Fetch) -> None:
         script = script_of(number)
         with connection:
             connection.execute(script)
-            if number == 3 and version:
-                index_errors(connection, blob)
+            if number in ADDED and version:
+                index_kinds(connection, blob, ADDED[number])
             if number >= 3:
                 connection.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('needs', ?)", (__version__,))
             connection.execute(f"PRAGMA user_version = {number}")
@@ -132,15 +135,15 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     backup_file.drop_earlier(made, UPGRADED)
 
 
-# Format 3 makes errors searchable
+# Later formats make more kinds of events searchable
 
 
-def index_errors(connection: apsw.Connection, blob: Fetch) -> None:
-    """Index the errors that were not forgotten. Unreadable events are skipped; `verify` reports them."""
+def index_kinds(connection: apsw.Connection, blob: Fetch, kinds: tuple[str, ...]) -> None:
+    """Index the events of these kinds that were not forgotten. Unreadable events are skipped; `verify` reports them."""
     forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, blob, (FORGOTTEN,))}
-    for position, run, seq, kind, body in _bodies(connection, blob, KINDS):
+    for position, run, seq, kind, body in _bodies(connection, blob, kinds):
         if (run, seq) in forgotten or (kind == "action.taken" and not body.get("error")):
-            continue
+            continue  # actions without an error were searchable before
         words = searchable(Event("", seq, "", kind, from_micros(0), None, None, body))
         connection.execute("DELETE FROM search WHERE rowid = ?", (position,))
         if words:

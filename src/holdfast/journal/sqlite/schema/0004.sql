@@ -1,0 +1,1 @@
+-- What agents said is searched. No table changes: the program adds the words of the events that there are.
