@@ -1,4 +1,4 @@
-"""Work of some weeks, and what a person asks about it later, with the event that answers. Written before the ranking."""
+"""Work of some weeks, what a person asks about it later, and the event that answers. Written before the ranking."""
 
 from __future__ import annotations
 
@@ -96,7 +96,11 @@ WORK: dict[str, list[Told]] = {
         Told(20, DECIDED, "Sessions live in Redis with a TTL of 12 hours", "logging out everywhere must be instant"),
         Told(20, NOTED, "The penetration test is in the week of 14 April"),
         Told(21, ASKED, "Rate limit the login by account and not by IP address, offices share one"),
-        Told(21, SAID, "Login attempts are limited to ten in five minutes for each account, with a Lua script in Redis."),
+        Told(
+            21, SAID,
+            "Login attempts are limited to ten in five minutes for each account, with a Lua"
+            " script in Redis.",
+        ),
     ],
     "Cut the cloud bill": [
         Told(25, ASKED, "Where does the money go? Look at the billing export of last month"),
@@ -109,9 +113,17 @@ WORK: dict[str, list[Told]] = {
         Told(26, DECIDED, "Move nightly batch jobs to spot instances", "they can be restarted at any time"),
         Told(27, ASKED, "Delete snapshots older than 90 days but keep those tagged legal-hold"),
         Told(27, DID, "Ran aws ec2 describe-snapshots"),
-        Told(27, SAID, "1,204 snapshots were deleted; 37 with the tag legal-hold stay. That saves about 310 dollars a month."),
+        Told(
+            27, SAID,
+            "1,204 snapshots were deleted; 37 with the tag legal-hold stay. That saves about"
+            " 310 dollars a month.",
+        ),
         Told(28, ASKED, "Write down the deployment procedure for the on-call engineers as a runbook"),
-        Told(28, SAID, "The runbook is docs/runbook.md. Rolling back takes one command, but the feature flags must be reset by hand."),
+        Told(
+            28, SAID,
+            "The runbook is docs/runbook.md. Rolling back takes one command, but the feature"
+            " flags must be reset by hand.",
+        ),
         Told(28, DECIDED, "Deploy only with a green canary for 15 minutes"),
     ],
 }  # fmt: skip

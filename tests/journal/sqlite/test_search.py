@@ -9,8 +9,9 @@ import apsw
 import pytest
 from hypothesis import given, strategies as st
 
+from holdfast.core.search_terms import terms
 from holdfast.journal.sqlite import store
-from holdfast.journal.sqlite.search import match_expression
+from holdfast.journal.sqlite.search import conjunction
 from holdfast.journal.sqlite.transaction import like_fragment
 from tests.strategies import TEXT, WILD_TEXT, examples, many_examples
 
@@ -31,7 +32,7 @@ def found(database: apsw.Connection, documents: Iterable[str], text: str) -> lis
     database.execute("DELETE FROM search")
     for number, words in enumerate(documents, 1):
         database.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (number, words))
-    expression = match_expression(text)
+    expression = conjunction(terms(text))
     if not expression:
         return []
     rows = database.execute("SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid", (expression,))
