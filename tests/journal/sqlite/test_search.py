@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import apsw
 import pytest
 from hypothesis import given, strategies as st
 
 from holdfast.core.search_terms import terms
-from holdfast.journal.sqlite import store
+from holdfast.journal.sqlite.migrations import fresh_database
 from holdfast.journal.sqlite.search import conjunction
 from holdfast.journal.sqlite.transaction import like_fragment
 from tests.strategies import TEXT, WILD_TEXT, examples, many_examples
-
-SCHEMA = Path(store.__file__).parent / "schema" / "0001.sql"
 
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[apsw.Connection]:
     """The index as the store has it, in memory."""
-    connection = apsw.Connection(":memory:")
-    connection.execute(SCHEMA.read_text())
+    connection = fresh_database()
     yield connection
     connection.close()
 

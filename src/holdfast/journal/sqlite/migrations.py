@@ -13,7 +13,7 @@ import apsw
 
 from holdfast import __version__
 from holdfast.core.errors import Damaged, Refused
-from holdfast.core.event_text import searchable
+from holdfast.core.event_text import INDEXED, searchable
 from holdfast.core.model import Body, Event
 from holdfast.journal import backup_file, codec
 from holdfast.journal.backup_file import DATABASE, UPGRADED
@@ -22,10 +22,6 @@ from holdfast.journal.sqlite.copy import check_database, copy_database, opened
 from holdfast.system import files
 from holdfast.system.clock import from_micros
 
-ADDED = {  # format -> kinds of events that it made searchable
-    3: ("error.met", "agent.failed", "action.taken"),
-    4: ("turn.ended", "subagent.ended"),
-}
 FORGOTTEN = "event.forgotten"
 Fetch = Callable[[bytes], bytes | None]  # finds a large value by its hash
 
@@ -47,8 +43,8 @@ def upgrade(connection: apsw.Connection, path: Path, blob: Fetch) -> None:
         script = script_of(number)
         with connection:
             connection.execute(script)
-            if number in ADDED and version:
-                index_kinds(connection, blob, ADDED[number])
+            if number == 4 and version:
+                index_events(connection, blob)
             if number >= 3:
                 connection.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('needs', ?)", (__version__,))
             connection.execute(f"PRAGMA user_version = {number}")
@@ -135,18 +131,15 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     backup_file.drop_earlier(made, UPGRADED)
 
 
-# Later formats make more kinds of events searchable
+# Format 4 has another search index, which finds what agents said too
 
 
-def index_kinds(connection: apsw.Connection, blob: Fetch, kinds: tuple[str, ...]) -> None:
-    """Index the events of these kinds that were not forgotten. Unreadable events are skipped; `verify` reports them."""
+def index_events(connection: apsw.Connection, blob: Fetch) -> None:
+    """Index all events that were not forgotten. Unreadable ones are skipped; `verify` reports them."""
     forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, blob, (FORGOTTEN,))}
-    for position, run, seq, kind, body in _bodies(connection, blob, kinds):
-        if (run, seq) in forgotten or (kind == "action.taken" and not body.get("error")):
-            continue  # actions without an error were searchable before
+    for position, run, seq, kind, body in _bodies(connection, blob, tuple(INDEXED)):
         words = searchable(Event("", seq, "", kind, from_micros(0), None, None, body))
-        connection.execute("DELETE FROM search WHERE rowid = ?", (position,))
-        if words:
+        if words and (run, seq) not in forgotten:
             connection.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (position, words))
 
 
