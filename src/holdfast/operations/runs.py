@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, TypedDict, TypeVar
+from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core import search_terms
-from holdfast.core.errors import Busy, HoldfastError, NotFound, WrongUsage
-from holdfast.core.event_text import BY_MERIT
+from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.core.model import OPEN, Run, Status
 from holdfast.core.question import Choose, Instead
 from holdfast.core.text import one_line
-from holdfast.ingest import catch_up
+from holdfast.ingest.all_projects import read_all
 from holdfast.journal.codec import ARCHIVED
-from holdfast.journal.journal import Journal, is_ledger
+from holdfast.journal.journal import is_ledger
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.parameters import Kind, Parameter, option
 from holdfast.operations.verb import Arguments, Group, verb
-from holdfast.project import known_projects
 from holdfast.project.known_projects import Claim
 from holdfast.project.quota import Room, cap_of, measure_usage
 from holdfast.project.runs import select
+from holdfast.project.search import ranking, suggestion
 from holdfast.project.workspace import Workspace
 from holdfast.system import locate
-from holdfast.system.clock import micros
 from holdfast.system.safe_paths import real_path
 
-PATIENCE = 1.0  # seconds to ingest the inbox of another project
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 ENDED = frozenset({ARCHIVED, *(status.value for status in Status if status not in OPEN)})
 MOST = 10_000  # rows of the history
-DAY = 86_400_000_000  # microseconds
 
 Statuses = Annotated[
     tuple[str, ...], option(metavar="STATUS", help="Only runs of this status, or `open`. Can be repeated.")
@@ -105,27 +97,6 @@ def runs(
     return RunsListed(found, f"{page.next[0]}.{page.next[1]}" if page.next else None, page.is_partial, spelt)
 
 
-class Ranking(TypedDict):
-    """How a search ranks events, for its query."""
-
-    merits: dict[str, float]
-    now: int
-    most: bool
-
-
-def ranking(workspace: Workspace) -> Ranking:
-    """Return the ranking of a search. The time is rounded to the day, so that the pages of a list fit together."""
-    return Ranking(merits=BY_MERIT, now=micros(workspace.clock.now()) // DAY * DAY, most=True)
-
-
-def suggestion(workspace: Workspace, journal: Journal, search: str) -> str | None:
-    """Return a search with its misspelt words corrected; None if there are none, or nothing is similar."""
-    search = search[: search_terms.LONGEST]
-    if spelt := journal.view.spellings(search):
-        return one_line(workspace.hide(search_terms.replaced(search, spelt)))
-    return None
-
-
 def which_run(parameter: str, found: list[Run]) -> Choose:
     """Return the question that selects one of these runs."""
     if not found:
@@ -162,38 +133,8 @@ class PassedOver(Struct):
     why: str
 
 
-T = TypeVar("T")
-
-
-def in_all_projects(
-    workspace: Workspace, look: Callable[[Claim, Workspace, Journal], T]
-) -> tuple[list[T], list[PassedOver]]:
-    """Read the journal of every project of this user on this machine; name those that cannot be read."""
-    read: list[T] = []
-    passed_over: list[PassedOver] = []
-    known = known_projects.known(workspace.user_directory("state") / "stores")
-    for number, claim in enumerate(known):
-        workspace.progress("reading projects", number, len(known))
-        try:
-            read.append(_read(workspace, claim, look))
-        except HoldfastError as error:
-            passed_over.append(PassedOver(claim.root, error.message))
-    return read, passed_over
-
-
-def _read(workspace: Workspace, claim: Claim, look: Callable[[Claim, Workspace, Journal], T]) -> T:
-    known_projects.check_there(claim)
-    other = Workspace(
-        claim.project, claim.place, clock=workspace.clock, environ=workspace.environ, rules_of=workspace.rules_of
-    )
-    with other:
-        other.check_ours()
-        if not other.is_off:
-            with contextlib.suppress(Busy):  # another process ingests at the moment
-                catch_up.ingest_inbox(other, time.monotonic() + PATIENCE)
-                catch_up.mark_dead_sessions(other)
-        with other.reading() as journal:
-            return look(claim, other, journal)
+def passed_over(failed: list[tuple[Claim, HoldfastError]]) -> list[PassedOver]:
+    return [PassedOver(claim.root, error.message) for claim, error in failed]
 
 
 class RunsEverywhere(Struct):
@@ -228,7 +169,7 @@ def everywhere(
         limit=select.length(workspace, limit),
         **ranking(workspace),
     )
-    read, passed_over = in_all_projects(workspace, lambda claim, _, journal: (claim, *journal.list_runs(query)))
+    read, failed = read_all(workspace, lambda claim, _, journal: (claim, *journal.list_runs(query)))
     is_partial = all(page.is_partial for _, runs, page in read if runs)
     found = [
         (score, Elsewhere(claim.root, run, directory_of(run, claim)))
@@ -237,7 +178,7 @@ def everywhere(
         for run, score in zip(runs, page.scores or [0.0] * len(runs), strict=True)
     ]
     found.sort(key=lambda each: (each[0], each[1].run.updated or LONG_AGO), reverse=True)
-    return RunsEverywhere([each for _, each in found[: query.limit]], passed_over)
+    return RunsEverywhere([each for _, each in found[: query.limit]], passed_over(failed))
 
 
 def directory_of(run: Run, claim: Claim) -> str:

@@ -13,6 +13,7 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.event_text import SORT_OF, SORTS, passage
 from holdfast.core.model import Event, Run, Status
 from holdfast.core.text import one_line, sound_text
+from holdfast.ingest.all_projects import read_all
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Hit, HitQuery, Hits, RunQuery
 from holdfast.operations.parameters import Kind, argument, option
@@ -26,13 +27,12 @@ from holdfast.operations.runs import (
     Tag,
     Until,
     directory_of,
-    in_all_projects,
-    ranking,
-    suggestion,
+    passed_over,
 )
 from holdfast.operations.verb import Group, verb
 from holdfast.project.known_projects import Claim
 from holdfast.project.runs import select
+from holdfast.project.search import ranking, suggestion
 from holdfast.project.workspace import Workspace
 
 WIDTH = 160  # characters of an excerpt
@@ -154,7 +154,7 @@ def search_everywhere(
         ]
         return hits, found, suggestion(workspace, journal, text) if hits.is_partial or not found else None
 
-    read, passed_over = in_all_projects(workspace, look)
+    read, failed = read_all(workspace, look)
     fitting = [hits for hits, found, _ in read if found]
     is_partial = bool(fitting) and all(hits.is_partial for hits in fitting)
     is_ranked = not newest and all(hits.is_ranked for hits in fitting)
@@ -167,7 +167,7 @@ def search_everywhere(
     scored.sort(key=lambda each: (each[0], each[1].time), reverse=True)
     best = [each for _, each in scored[: query.limit]]
     spelt = next((each for _, _, each in read if each), None) if is_partial or not best else None
-    return SearchedEverywhere(_shown(workspace, text), best, is_ranked, passed_over, is_partial, spelt)
+    return SearchedEverywhere(_shown(workspace, text), best, is_ranked, passed_over(failed), is_partial, spelt)
 
 
 def _query(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import apsw
 import pytest
@@ -112,3 +113,19 @@ def test_a_fragment_means_itself_and_no_wildcard(database: apsw.Connection, ids:
         select = "SELECT ?1 LIKE ?2 || '%' ESCAPE '\\', ?1 LIKE '%' || ?2 ESCAPE '\\'"
         begins, ends = database.execute(select, (id, like)).get
         assert (bool(begins), bool(ends)) == (id.startswith(fragment), id.endswith(fragment))
+
+
+PAGES = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize("size", [1_000, 4_000])
+def test_the_index_of_a_text_is_no_larger_than_the_text(database: apsw.Connection, size: int) -> None:
+    """Texts as long as an agent's answers, each indexed in a transaction of its own."""
+    prose = "".join(path.read_text() for path in sorted(PAGES.rglob("guides/*.md")))
+    texts = [prose[at : at + size] for at in range(0, len(prose), size)]
+    select = "SELECT (SELECT sum(length(block)) FROM search_data) + (SELECT sum(length(sz)) FROM search_docsize)"
+    database.execute("DELETE FROM search; INSERT INTO search (search) VALUES ('optimize')")
+    before = database.execute(select).get or 0
+    for number, text in enumerate(texts, 1):
+        database.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (number, text))
+    assert (database.execute(select).get - before) / sum(len(text.encode()) for text in texts) <= 1.0

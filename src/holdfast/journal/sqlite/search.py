@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import array
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
+from weakref import WeakSet
 
 import apsw
 
-from holdfast.core.relevance import ENOUGH, coverage, relevance, weigh
+from holdfast.core.relevance import COVERAGE, ENOUGH, coverage, relevance, weigh
 from holdfast.core.search_terms import Term, terms, variants
 from holdfast.journal.store import Hit, HitQuery, Hits, RunQuery
 
 HITS = "search JOIN event ON event.position = search.rowid JOIN run ON run.key = event.run"
 RANKED = 5_000  # matches that are ranked; if there are more, the newest come first
 NEWEST = 2**62  # above the position of any event
+FEW = 20  # matches that are ranked without counting first
 MOST_LOOSE = 16  # words of a search whose events need not have all
+_prepared: WeakSet[apsw.Connection] = WeakSet()  # connections that have our function; SQLite never lets go of one
 
 
 class Plan(NamedTuple):
@@ -53,14 +56,16 @@ def search_events(connection: apsw.Connection, query: HitQuery, where: str, valu
     asked = _asked(query.search)
     if not asked:
         return Hits([], query.merits is not None)
-    if query.merits is None or count(connection, asked) > RANKED:
+    scope = Scope(where, values)
+    matches, is_partial = _find(connection, asked, query, scope) if query.merits is not None else (None, False)
+    if matches is None:
         select = f"SELECT run.id, event.seq FROM {HITS} WHERE search MATCH ? AND {where} ORDER BY search.rowid DESC"
         found = connection.execute(f"{select} LIMIT ?", [conjunction(asked), *values, query.limit])
         hits = [Hit(run, seq) for run, seq in found]
         if hits or not query.most:
             return Hits(hits, is_ranked=False)
-    matches, is_partial = _matches(connection, asked, query, Scope(where, values))
-    best = heapq.nlargest(query.limit, matches, key=None if query.merits is not None else lambda match: match.position)
+        matches, is_partial = _find(connection, asked, query, scope)
+    best = heapq.nlargest(query.limit, matches or [], key=None if query.merits is not None else _position)
     hits = [Hit(match.run, match.seq, match.score) for match in best]
     return Hits(hits, query.merits is not None, is_partial)
 
@@ -77,20 +82,22 @@ def search_runs(
     if not asked:
         return {}, None, False
     place, newest = query.after or (0, 0)
-    is_by_age = not newest if query.after else query.merits is None or count(connection, asked) > RANKED
-    if is_by_age:
+    scope = Scope(where, values, newest or NEWEST)
+    is_ranked = newest if query.after else query.merits is not None
+    matches, is_partial = _find(connection, asked, query, scope) if is_ranked else (None, False)
+    if matches is None:
         keys, following = _newest_runs(connection, query, conjunction(asked), where, values)
         if keys or query.after or not query.most:
             return dict.fromkeys(keys, 0.0), following, False
-    newest = newest or _last_position(connection)
-    matches, is_partial = _matches(connection, asked, query, Scope(where, values, newest))
+        matches, is_partial = _find(connection, asked, query, scope)
     best: dict[int, Match] = {}
-    for match in matches:
+    for match in matches or []:
         best[match.key] = max(match, best.get(match.key, match))
     ranked = sorted(best.values(), reverse=True)
     end = place + query.limit
     page = {match.key: match.score for match in ranked[place:end]}
-    return page, (end, newest) if end < len(ranked) else None, is_partial
+    following = (end, newest or _last_position(connection)) if end < len(ranked) else None
+    return page, following, is_partial
 
 
 def conjunction(asked: Sequence[Term]) -> str:
@@ -102,7 +109,6 @@ def conjunction(asked: Sequence[Term]) -> str:
 
 
 def count(connection: apsw.Connection, asked: Sequence[Term], most: int = RANKED + 1) -> int:
-    """The number of events with all these words, counted up to `most`."""
     select = "SELECT count(*) FROM (SELECT 1 FROM search WHERE search MATCH ? LIMIT ?)"
     return int(connection.execute(select, (conjunction(asked), most)).get)
 
@@ -148,24 +154,38 @@ def _is_on_earlier_page(connection: apsw.Connection, key: int, expression: str, 
 # Ranking
 
 
-def _matches(
+def _position(match: Match) -> int:
+    return match.position
+
+
+def _find(
     connection: apsw.Connection, asked: list[Term], query: HitQuery | RunQuery, scope: Scope
-) -> tuple[list[Match], bool]:
-    """Events with all words; if there are none, those with most of them, and True."""
-    total = _last_position(connection)
-    known = {term: count(connection, [term]) for term in asked}
+) -> tuple[list[Match] | None, bool]:
+    """Events with all words, None if too many match; if there are none, those with most of the words, and True."""
+    known = {asked[0]: 1} if len(asked) == 1 else {term: count(connection, [term]) for term in asked}
     if all(known.values()):
-        plan = Plan(conjunction(asked), weigh(list(known.values()), total))
-        if matches := _scored(connection, plan, query, scope):
+        plan = Plan(conjunction(asked), _weights(connection, known.values()))
+        matches = _scored(connection, plan, query, scope, FEW + 1)
+        if len(matches) > FEW:
+            if scope.newest == NEWEST and count(connection, asked) > RANKED:
+                return None, False
+            matches = _scored(connection, plan, query, scope)
+        if matches:
             return matches, False
         if len(asked) == 1:
-            return [], False
-    loose = _loosened(connection, known, total) if query.most else None
+            known = {asked[0]: count(connection, asked, 1)}
+            if known[asked[0]]:  # other events have it than those that were asked about
+                return [], False
+    loose = _loosened(connection, known) if query.most else None
     matches = _scored(connection, loose, query, scope) if loose else []
     return matches, bool(matches)
 
 
-def _loosened(connection: apsw.Connection, asked: dict[Term, int], total: int) -> Plan | None:
+def _weights(connection: apsw.Connection, frequencies: Collection[int]) -> list[float]:
+    return weigh(frequencies, _last_position(connection)) if len(frequencies) > 1 else [1.0]
+
+
+def _loosened(connection: apsw.Connection, asked: dict[Term, int]) -> Plan | None:
     """A plan for events that have a rare one of the words; None if no event has any.
 
     Only the rare words choose, as many as are in few enough events together; all of them count.
@@ -187,29 +207,35 @@ def _loosened(connection: apsw.Connection, asked: dict[Term, int], total: int) -
     if known[rare[0]] > RANKED:
         select = "SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?"
         oldest = connection.execute(select, (some, RANKED)).get
-    return Plan(f"({some}) AND ({all_of_them})", weigh([known[term] for term in ordered], total), True, oldest)
+    weights = _weights(connection, [known[term] for term in ordered])
+    return Plan(f"({some}) AND ({all_of_them})", weights, True, oldest)
 
 
-def _scored(connection: apsw.Connection, plan: Plan, query: HitQuery | RunQuery, scope: Scope) -> list[Match]:
-    connection.register_fts5_function("word_counts", _word_counts)
+def _scored(
+    connection: apsw.Connection, plan: Plan, query: HitQuery | RunQuery, scope: Scope, limit: int = -1
+) -> list[Match]:
+    if connection not in _prepared:
+        connection.register_fts5_function("word_counts", _word_counts)
+        _prepared.add(connection)
     select = (
         f"SELECT search.rowid, run.key, run.id, event.seq, event.kind, event.time, word_counts(search) FROM {HITS}"
         f" WHERE search MATCH ? AND search.rowid BETWEEN ? AND ? AND {scope.where}"
+        f" LIMIT {limit}"  # a bound one takes a third longer
     )
     rows = connection.execute(select, [plan.expression, plan.oldest, scope.newest, *scope.values])
+    merits = query.merits or {}
     found: list[tuple[float, Match]] = []
     for position, key, run, seq, kind, time, packed in rows:
-        size, usual, *counts = array.array("d", packed)
+        size, *counts = array.array("Q", packed)
         counts = counts[-len(plan.weights) :]
-        merit = (query.merits or {}).get(kind, 1.0)
-        score = relevance(counts, plan.weights, size, usual, merit, query.now - time)
-        found.append((coverage(counts, plan.weights), Match(score, position, key, run, seq)))
+        share = coverage(counts, plan.weights) if plan.is_partial else 1.0
+        score = relevance(counts, plan.weights, size, merits.get(kind, 1.0), query.now - time) * share**COVERAGE
+        found.append((share, Match(score, position, key, run, seq)))
     least = ENOUGH * max((share for share, _ in found), default=0.0) if plan.is_partial else 0.0
     return [match for share, match in found if share >= least]
 
 
 def _word_counts(api: apsw.FTS5ExtensionApi, *_: object) -> bytes:
-    """The number of words of an event, the usual number, and how often it has each phrase of the query."""
-    counts = [len(api.phrase_column_offsets(phrase, 0)) for phrase in range(api.phrase_count)]
-    usual = api.column_total_size(-1) / max(api.row_count, 1)
-    return array.array("d", [api.column_size(-1), usual, *counts]).tobytes()
+    """The number of words of an event, and how often it has each phrase of the query."""
+    counts = (len(api.phrase_column_offsets(phrase, 0)) for phrase in range(api.phrase_count))
+    return array.array("Q", [api.column_size(0), *counts]).tobytes()

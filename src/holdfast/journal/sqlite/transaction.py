@@ -84,9 +84,10 @@ class SqliteView:
         return search_events(self._connection, query, str(where), where.values)
 
     def spellings(self, search: str) -> dict[str, str]:
-        from holdfast.journal.sqlite.spelling import spellings  # lazy: only a search that fails needs it
+        from holdfast.journal.sqlite.corrections import spellings  # lazy: only a search that fails needs it
 
-        return spellings(self._connection, search)
+        where = Where.of_runs(store.RunQuery())
+        return spellings(self._connection, search, str(where), where.values)
 
     def _runs(self, keys: list[int]) -> list[store.RunRow]:
         """The runs of these keys, in their order."""

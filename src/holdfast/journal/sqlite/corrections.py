@@ -1,4 +1,4 @@
-"""Spelling: the indexed word that a misspelt one of a search may mean.
+"""Corrections of misspelt words of a search, by words of the index.
 
 Words at a distance of one change are asked for one by one; others are found among those that begin alike. Both cost the
 same in an index of a million words, and need no vocabulary of their own beside the index, as SQLite's spellfix1 does.
@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import difflib
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import apsw
 
 from holdfast.core.search_terms import Term, terms, words_of
 from holdfast.journal.sqlite.search import HITS, count
-from holdfast.journal.store import LEDGER
 
 SHORTEST, LONGEST = 4, 32  # characters of a word that is compared
 MOST = 4  # words of a search
@@ -23,21 +22,27 @@ READ = 500  # words of the index that begin alike
 COUNTED = 100  # events that make one correction better than another
 
 
-def spellings(connection: apsw.Connection, search: str) -> dict[str, str]:
+def spellings(connection: apsw.Connection, search: str, where: str, values: list[object]) -> dict[str, str]:
     """Words of a search that occur nowhere, and the most similar one that does."""
+
+    def is_known(word: str) -> bool:
+        """True if an event that can be listed has the word; of what was forgotten, words may linger in the index."""
+        select = f"SELECT 1 FROM {HITS} WHERE search MATCH ? AND {where} LIMIT 1"
+        return connection.execute(select, [f'"{word}"', *values]).fetchone() is not None
+
     asked = [word for term in terms(search) if not term.is_beginning for word in words_of(term.text)]
     long = [word for word in dict.fromkeys(asked) if SHORTEST <= len(word) <= LONGEST]
-    unknown = [word for word in long if not _is_known(connection, word)]
-    found = ((word, _nearest(connection, word)) for word in unknown[:MOST])
+    unknown = [word for word in long if not is_known(word)]
+    found = ((word, _nearest(connection, word, is_known)) for word in unknown[:MOST])
     return {word: nearest for word, nearest in found if nearest}
 
 
-def _nearest(connection: apsw.Connection, word: str) -> str | None:
-    near = [other for other in _one_change(word) if _is_known(connection, other)]
+def _nearest(connection: apsw.Connection, word: str, is_known: Callable[[str], bool]) -> str | None:
+    near = [other for other in _one_change(word) if is_known(other)]
     if near:
         return max(near, key=lambda other: (other[0] == word[0], count(connection, [Term(other)], COUNTED)))
     alike = difflib.get_close_matches(word, _beginning_with(connection, word[:ALIKE]), n=READ, cutoff=SIMILARITY)
-    return next((other for other in alike if _is_known(connection, other)), None)
+    return next(filter(is_known, alike), None)
 
 
 def _one_change(word: str) -> Iterator[str]:
@@ -48,12 +53,6 @@ def _one_change(word: str) -> Iterator[str]:
     found += [before + after[1:] for before, after in halves if after]
     found += [before + letter + after[skipped:] for skipped in (0, 1) for before, after in halves for letter in letters]
     return (other for other in dict.fromkeys(found) if other != word and len(other) >= ALIKE)
-
-
-def _is_known(connection: apsw.Connection, word: str) -> bool:
-    """True if an event that can be listed has the word; of what was forgotten, words may linger in the index."""
-    select = f"SELECT 1 FROM {HITS} WHERE search MATCH ? AND run.layout != ? LIMIT 1"
-    return connection.execute(select, (f'"{word}"', LEDGER)).fetchone() is not None
 
 
 def _beginning_with(connection: apsw.Connection, beginning: str) -> list[str]:
