@@ -18,23 +18,23 @@ PATIENCE = 1.0  # seconds to ingest the inbox of another project
 T = TypeVar("T")
 
 
-def read_all(
+def visit_all(
     workspace: Workspace, look: Callable[[Claim, Workspace, Journal], T]
 ) -> tuple[list[T], list[tuple[Claim, HoldfastError]]]:
-    """Read the journal of each project. Those that cannot be read are returned with the reason."""
+    """Look into the journal of each project. Those that cannot be read are returned with the reason."""
     read: list[T] = []
     failed: list[tuple[Claim, HoldfastError]] = []
     known = known_projects.known(workspace.user_directory("state") / "stores")
     for number, claim in enumerate(known):
         workspace.progress("reading projects", number, len(known))
         try:
-            read.append(_read(workspace, claim, look))
+            read.append(_visit(workspace, claim, look))
         except HoldfastError as error:
             failed.append((claim, error))
     return read, failed
 
 
-def _read(workspace: Workspace, claim: Claim, look: Callable[[Claim, Workspace, Journal], T]) -> T:
+def _visit(workspace: Workspace, claim: Claim, look: Callable[[Claim, Workspace, Journal], T]) -> T:
     known_projects.check_there(claim)
     other = Workspace(
         claim.project, claim.place, clock=workspace.clock, environ=workspace.environ, rules_of=workspace.rules_of

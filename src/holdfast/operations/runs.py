@@ -13,7 +13,7 @@ from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.core.model import OPEN, Run, Status
 from holdfast.core.question import Choose, Instead
 from holdfast.core.text import one_line
-from holdfast.ingest.all_projects import read_all
+from holdfast.ingest.all_projects import visit_all
 from holdfast.journal.codec import ARCHIVED
 from holdfast.journal.journal import is_ledger
 from holdfast.journal.store import RunQuery
@@ -169,7 +169,7 @@ def everywhere(
         limit=select.length(workspace, limit),
         **ranking(workspace),
     )
-    read, failed = read_all(workspace, lambda claim, _, journal: (claim, *journal.list_runs(query)))
+    read, failed = visit_all(workspace, lambda claim, _, journal: (claim, *journal.list_runs(query)))
     is_partial = all(page.is_partial for _, runs, page in read if runs)
     found = [
         (score, Elsewhere(claim.root, run, directory_of(run, claim)))

@@ -13,7 +13,7 @@ from holdfast.core.errors import WrongUsage
 from holdfast.core.event_text import SORT_OF, SORTS, passage
 from holdfast.core.model import Event, Run, Status
 from holdfast.core.text import one_line, sound_text
-from holdfast.ingest.all_projects import read_all
+from holdfast.ingest.all_projects import visit_all
 from holdfast.journal.journal import Journal
 from holdfast.journal.store import Hit, HitQuery, Hits, RunQuery
 from holdfast.operations.parameters import Kind, argument, option
@@ -154,7 +154,7 @@ def search_everywhere(
         ]
         return hits, found, suggestion(workspace, journal, text) if hits.is_partial or not found else None
 
-    read, failed = read_all(workspace, look)
+    read, failed = visit_all(workspace, look)
     fitting = [hits for hits, found, _ in read if found]
     is_partial = bool(fitting) and all(hits.is_partial for hits in fitting)
     is_ranked = not newest and all(hits.is_ranked for hits in fitting)
