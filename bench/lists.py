@@ -50,6 +50,14 @@ class Look(NamedTuple):
         return command("runs", "--limit", str(ROWS), *(["--search", self.search] if self.search else []))
 
 
+SEARCHES = {  # of events
+    "a rare word": "ticket77",
+    "a common word": COMMON,
+    "a rare and a common word": f"ticket77 {COMMON}",
+    "most of the words": f"ticket77 ticket78 {COMMON}",
+    "a common word and one that is nowhere": f"{COMMON} zzzzzz",
+    "a misspelt word": COMMON[::-1],
+}
 LOOKS = [Look(f"newest {ROWS} runs", None), Look("a rare word", "ticket77"), Look("a common word", COMMON)]
 
 
@@ -83,6 +91,17 @@ def _calls(report: Report, places: dict[int, Path], quick: bool) -> None:
             report.measures.append(ratio(f"… beside {few:,} runs", found["many"], found["few"], 1.5))
             where = {"bare": f"bare SQLite, {many:,} runs", "few": f"{few:,} runs", "many": f"{many:,} runs"}
             report.figures.extend(times(f"{look.name}, {where[who]}", _each(sample)) for who, sample in found.items())
+        for name, text in SEARCHES.items():
+            searches: dict[str, Subject] = {
+                f"{size:,} runs": partial(timed, partial(holdfast.search, space, text, limit=ROWS))
+                for size, space in spaces.items()
+            }
+            found = take_turns(searches, 20 if quick else 100)
+            beside = ratio(
+                f"`search`, {name}: {many:,} runs beside {few:,}", found[f"{many:,} runs"], found[f"{few:,} runs"], 2
+            )
+            report.measures.append(beside)
+            report.tell(f"`search`, {name}", found)
 
 
 def _repeated(act: Callable[[], object]) -> Subject:

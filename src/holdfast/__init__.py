@@ -122,7 +122,7 @@ if TYPE_CHECKING:
     from holdfast.operations.run import run as run
     from holdfast.operations.runs import everywhere as everywhere, past_runs as past_runs, runs as runs, sizes as sizes
     from holdfast.operations.scan_secrets import scan as scan
-    from holdfast.operations.search import search as search
+    from holdfast.operations.search import search as search, search_everywhere as search_everywhere
     from holdfast.operations.show import (
         log as log,
         picture as picture,
@@ -180,7 +180,7 @@ HOMES = {
     "operations.run": "run",
     "operations.runs": "everywhere past_runs runs sizes",
     "operations.scan_secrets": "scan",
-    "operations.search": "search",
+    "operations.search": "search search_everywhere",
     "operations.show": "log picture report sessions show",
     "operations.start": "start",
     "operations.status": "status",

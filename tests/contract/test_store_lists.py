@@ -266,8 +266,7 @@ def test_forgotten_words_find_nothing_and_others_stay(store: Store) -> None:
 
 
 def hit_seqs(reader: Reader, search: str, **filters: Any) -> list[tuple[str, int]]:
-    found, _ = reader.hits(HitQuery(search, **filters))
-    return [(hit.run, hit.seq) for hit in found]
+    return [(hit.run, hit.seq) for hit in reader.hits(HitQuery(search, **filters)).found]
 
 
 @pytest.fixture
@@ -377,3 +376,84 @@ def test_number_of_ids_that_are_found_is_bounded(store: Store) -> None:
         for number in range(5):
             writer.put_run(a_run_row(f"run-{number}"))
         assert len(writer.find_ids("run", "run-", 3)) == 3
+
+
+# most of the words, and misspelt ones
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [
+        ("retry missing", ["b", "a"]),
+        ("retry backoff missing", ["b"]),
+        ('"client retry"', ["a"]),
+        ("exponent", ["b"]),
+        ("src/main.py missing", ["d"]),
+        ("missing nowhere", []),
+        ("retry client", ["a"]),
+    ],
+)
+def test_where_no_event_has_all_words_those_with_most_are_found(store: Store, search: str, expected: list[str]) -> None:
+    texts = {"a": "retry the client now", "b": "retry with backoff exponential", "c": "other", "d": "src/main.py"}
+    with store.writing() as writer:
+        for name, text in texts.items():
+            add_run(writer, name, text)
+    with store.reading() as reader:
+        hits = reader.hits(HitQuery(search, merits={}, most=True))
+        page = reader.list_runs(RunQuery(search=search, merits={}, most=True))
+        assert [hit.run for hit in hits.found] == names(page.rows) == expected
+        assert hits.is_partial == page.is_partial == (bool(expected) and search != "retry client")
+        newest = reader.hits(HitQuery(search, most=True)).found
+        assert sorted(hit.run for hit in newest) == sorted(expected)
+        assert [hit.run for hit in newest] == sorted(expected, reverse=True)
+
+
+def test_a_search_with_words_of_very_many_events_finds_the_rare_word(store: Store) -> None:
+    with store.writing() as writer:
+        writer.put_run(a_run_row("a"))
+        for seq in range(1, 5_200):
+            writer.add_event(an_event_row(seq, "a"), "common" if seq != 77 else "rare")
+        found = writer.hits(HitQuery("common rare", merits={}, most=True))
+        assert (found.is_partial, [hit.seq for hit in found.found]) == (True, [77])
+        assert [hit.seq for hit in writer.hits(HitQuery("common missing", merits={}, most=True, limit=2)).found] == [
+            5199,
+            5198,
+        ]
+
+
+def test_pages_of_runs_by_merit_hold_each_run_once_while_others_are_added(store: Store) -> None:
+    with store.writing() as writer:
+        for number in range(9):
+            add_run(writer, f"run-{number}", "topic " * (number % 4 + 1))
+    query, seen = RunQuery(search="topic", merits={}, limit=2), []
+    with store.reading() as reader:
+        whole = names(reader.list_runs(query._replace(limit=20)).rows)
+    for number in range(9):
+        with store.writing() as writer:
+            page = writer.list_runs(query)
+            add_run(writer, f"new-{number}", "topic topic topic topic topic")
+        seen += names(page.rows)
+        if page.next is None:
+            break
+        query = query._replace(after=page.next)
+    assert seen == whole
+    assert len(set(seen)) == 9
+
+
+def test_a_misspelt_word_is_corrected_to_one_that_occurs(store: Store) -> None:
+    with store.writing() as writer:
+        add_run(writer, "a", "exponential backoff", "the client")
+        add_run(writer, "b", "clinics")
+        for search, expected in (
+            ("exponentail backof", {"exponentail": "exponential", "backof": "backoff"}),
+            ("clinet", {"clinet": "client"}),
+            ("EXPONETIAL", {"exponetial": "exponential"}),
+            ("backoff", {}),
+            ("exp", {}),
+            ("zzzzzz", {}),
+            ("z" * 100_000, {}),
+            ("", {}),
+        ):
+            assert writer.spellings(search) == expected, search
+        writer.forget_words("b", 1)
+        assert writer.spellings("clinic") == {}

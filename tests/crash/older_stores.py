@@ -7,6 +7,7 @@ from pathlib import Path
 import apsw
 
 import holdfast
+from holdfast.journal.sqlite.connection import event_sum
 from holdfast.journal.sqlite.copy import TABLES
 from holdfast.journal.sqlite.migrations import script_of
 from tests.crash.cases import a_project_with_a_run, opened
@@ -18,6 +19,7 @@ def make_older(path: Path, version: int) -> None:
     new = apsw.Connection(str(path))
     old_path = path.with_name("older.db")
     old = apsw.Connection(str(old_path))
+    old.create_scalar_function("event_sum", event_sum, 8)
     old.pragma("journal_mode", "WAL")
     for number in range(1, version + 1):
         old.execute(script_of(number))

@@ -26,7 +26,7 @@ from tests.faults import tracer
 from tests.faults.explorer import explore
 from tests.faults.report import Outcome
 
-OLDER = [1, 2]
+OLDER = [1, 2, 3]
 
 
 def version_of(path: Path) -> int:

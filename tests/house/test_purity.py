@@ -8,7 +8,7 @@ PURE = {name: module for name, module in modules().items() if module.folder == "
 # Allowed foreign imports. All are free of side effects, except `os`, of which only a part may be used: see below.
 MAY_IMPORT = {
     "__future__", "bisect", "collections.abc", "copy", "datetime", "enum", "errno", "functools", "importlib",
-    "itertools", "json", "msgspec", "os", "re", "typing", "unicodedata",
+    "itertools", "json", "math", "msgspec", "os", "re", "typing", "unicodedata",
 }  # fmt: skip
 # module: allowed names of `os`, with the reason
 OF_OS = {

@@ -301,6 +301,8 @@ SECRETS = [
      of("redaction/test_redactor", "a_value_of_an_env_file_is_known_by_itself_though_its_name_promises_nothing")),
     ("hide-search", "words, title = [passage(event), run.title]",
      of("operations/test_secrets", "an_agent_is_answered_without_what_an_older_version_stored")),
+    ("hide-suggestion", "return True",
+     of("operations/test_secrets", "no_piece_of_a_secret_that_an_older_version_stored_is_suggested_or_found_elsewhere")),
     ("fence-answer", "return [enclose(_text(data), workspace.chance)]",
      of("operations/test_secrets", "an_agent_is_answered_without_what_an_older_version_stored")),
     ("hide-stored-event", "body=cast(Body, sound(msgspec.to_builtins(draft.body)))",

@@ -49,7 +49,7 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
     ({"agent": "nobody"}, []),
     ({"tag": "urgent"}, ["alpha retries"]),
     ({"here": True, "limit": 1}, ["gamma"]),
-    ({"search": "retr*"}, ["beta", "alpha retries"]),
+    ({"search": "retr*"}, ["alpha retries", "beta"]),
     ({"search": "backoff"}, ["beta"]),
     ({"search": '"with backoff"'}, ["beta"]),
     ({"search": "load", "status": ("completed",)}, []),
@@ -57,7 +57,7 @@ FILTERS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-def test_runs_are_filtered_and_searched_newest_first(three: Workspace) -> None:
+def test_runs_are_filtered_newest_first_and_searched_best_first(three: Workspace) -> None:
     for filters, expected in FILTERS:
         assert goals(holdfast.runs(three, **filters).runs) == expected, filters
 

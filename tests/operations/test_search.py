@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,7 +134,7 @@ def test_a_failed_action_is_found_by_its_error(project: Workspace) -> None:
 
 @pytest.mark.promise(19)
 @pytest.mark.parametrize(
-    "text", ["z " * 500_000, '"' * 100_000, "\0" * 1000, "NEAR(a b)", "words:a", "(", "a" * 1_000_000]
+    "text", ["z " * 500_000, '"' * 100_000, "\0" * 1000, "NEAR(qq rr)", "words:qq", "(", "a" * 1_000_000]
 )
 def test_no_text_is_an_error_of_the_database(told: Workspace, text: str) -> None:
     assert holdfast.search(told, text).found == []
@@ -166,4 +170,156 @@ def test_a_search_that_finds_nothing_says_what_it_looked_for_and_one_way_on(proj
     assert "`holdfast search 'expo*'` finds every word that begins so" in said.err
     assert "\x1b[31m" not in said.err
     said = Command.run("search", "xyz", directory=project.root).ok()
-    assert "`holdfast runs --all-projects`" in said.err
+    assert "`holdfast search --all-projects xyz`" in said.err
+
+
+# what was said
+
+
+@pytest.mark.defect("Search found nothing that the agent had said")
+def test_what_the_agent_answered_is_found_and_can_be_asked_for_alone(told: Workspace) -> None:
+    run = holdfast.status(told).run
+    assert run is not None
+    with told.writing() as journal:
+        journal.append(
+            run.id,
+            Draft("turn.ended", {"text": "The lemon tree needs lime in its soil"}),
+            Draft("subagent.ended", {"text": "I measured the acid: 5 %", "type": "Explore"}),
+        )
+    assert [hit.text for hit in holdfast.search(told, "lemon", kind=("said",)).found] == [
+        "The lemon tree needs lime in its soil"
+    ]
+    assert sorts(holdfast.search(told, "acid")) == ["said"]
+    assert holdfast.runs(told, search="lime soil").runs[0].id == run.id
+
+
+def test_an_answer_that_a_hook_kept_is_found(told: Workspace) -> None:
+    call = b'{"session_id":"c1","hook_event_name":"Stop","last_assistant_message":"The pomelo is ripe"}'
+    hook(told.root, "claude", "UserPromptSubmit", b'{"session_id":"c1","prompt":"Is it ripe?"}')
+    hook(told.root, "claude", "Stop", call)
+    assert sorts(holdfast.search(told, "pomelo ripe")) == ["said"]
+
+
+# most of the words
+
+
+def test_where_no_event_has_all_words_those_with_most_are_found_and_rare_words_first(told: Workspace) -> None:
+    found = holdfast.search(told, "wash the unheard lemon")
+    assert found.partial
+    assert found.found[0].text == "Wash the lemon"
+    assert [found.found[0].text[first:last] for first, last in found.found[0].marks] == ["Wash", "the", "lemon"]
+    rare = holdfast.search(told, "yellow lemon knife").found
+    assert {rare[0].text, rare[1].text} == {"The lemon is yellow", "Use a knife (because the lemon is hard)"}
+    assert not holdfast.search(told, "the lemon").partial
+    assert holdfast.search(told, "unheard unseen") == Searched("unheard unseen", [], True)
+
+
+def test_a_word_that_is_nowhere_counts_as_the_beginning_of_others(told: Workspace) -> None:
+    found = holdfast.search(told, "yell").found
+    assert [hit.text for hit in found] == ["The lemon is yellow"]
+    assert [found[0].text[first:last] for first, last in found[0].marks] == ["yellow"]
+
+
+def test_filters_hold_for_events_with_most_of_the_words(told: Workspace) -> None:
+    assert set(sorts(holdfast.search(told, "lemon nonsense", kind=("note",)))) == {"note"}
+    assert holdfast.search(told, "lemon nonsense", agent="nobody").found == []
+    assert holdfast.search(told, "lemon nonsense", newest=True).found[0].kind == "error"
+
+
+def test_among_events_alike_the_newer_one_comes_first_and_an_older_decision_before_a_newer_call(
+    project: Workspace, clock: TickingClock
+) -> None:
+    run = holdfast.start(project, "goal").run
+    now = clock.now()
+    with project.writing() as journal:
+        for days, kind, body in (
+            (90, "decision.made", {"entry": "d1", "decision": "Cache in Redis"}),
+            (60, "note.added", {"text": "Cache in Redis"}),
+            (1, "note.added", {"text": "Cache in Redis"}),
+            (30, "note.added", {"text": "Cache in Redis"}),
+            (0, "action.taken", {"text": "Cache in Redis"}),
+        ):
+            journal.append(run.id, Draft(kind, body, time=now - timedelta(days=days)))
+    found = holdfast.search(project, "redis cache").found
+    assert [(now - hit.time).days for hit in found if hit.kind == "note"] == [1, 30, 60]
+    assert sorts(holdfast.search(project, "redis cache")).index("decision") < sorts(
+        holdfast.search(project, "redis cache")
+    ).index("action")
+
+
+# misspelt
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("lemno", "lemon"),
+        ("knfe", "knife"),
+        ("sqeeze lemon", "squeeze lemon"),
+        ("Yelow", "yellow"),
+        ("rolld away", "rolled away"),
+        ("squezzer", "squeeze"),
+        ("lemon", None),
+        ("qqqqqq", None),
+        ("knf*", None),
+        ("", None),
+    ],
+)
+def test_a_misspelt_word_is_suggested(told: Workspace, typed: str, meant: str | None) -> None:
+    suggestion = holdfast.search(told, typed).suggestion
+    assert holdfast.runs(told, search=typed).suggestion == suggestion
+    assert suggestion == meant
+
+
+def test_no_word_of_what_was_forgotten_is_suggested(told: Workspace) -> None:
+    (hit,) = holdfast.search(told, "knife").found
+    assert holdfast.search(told, "knfie").suggestion == "knife"
+    holdfast.forget(told, str(hit.seq))
+    assert holdfast.search(told, "knfie").suggestion is None
+
+
+def test_the_suggestion_is_shown(told: Workspace) -> None:
+    said = Command.run("search", "knfie", directory=told.root).ok()
+    assert "Did you mean: knife" in said.err
+    said = Command.run("runs", "--search", "knfie", directory=told.root).ok()
+    assert "Did you mean: knife" in said.err
+
+
+# runs and projects
+
+
+def test_runs_are_listed_by_their_best_event_as_search_ranks_it(told: Workspace) -> None:
+    for words in ("lemon", "lemon*", "fruit", "squeeze unheard"):
+        order = list(dict.fromkeys(hit.run for hit in holdfast.search(told, words).found))
+        assert [run.id for run in holdfast.runs(told, search=words).runs] == order
+
+
+def test_hits_stand_below_their_run_with_the_date(told: Workspace) -> None:
+    out = Command.run("search", "lemon", directory=told.root).ok().out.splitlines()
+    heads = [line for line in out if line.startswith("run-")]
+    assert [head.partition("  ")[2] for head in heads] == ["active  Squeeze the lemon"]
+    assert re.fullmatch(r"  #\d+  goal  2026-01-01 \d\d:\d\d", out[1])
+    assert out[2] == "    Squeeze the »lemon«"
+
+
+def test_all_projects_are_searched_the_best_first(told: Workspace, tmp_path: Path, clock: TickingClock) -> None:
+    other = tmp_path / "other"
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    with holdfast.open(other, clock=clock) as workspace:
+        holdfast.start(workspace, "Grow things")
+        holdfast.note(workspace, "A lemon needs sun and a great many other things that nobody thinks of")
+        holdfast.decide(workspace, "Lemon before lime")
+    found = holdfast.search_everywhere(told, "lemon")
+    assert (found.ranked, found.partial, found.passed_over) == (True, False, [])
+    assert {each.project for each in found.found} == {str(told.root), str(other)}
+    assert found.found[0].kind == "goal"
+    alone = holdfast.search_everywhere(told, "lemon lime")
+    assert [(each.directory, each.text) for each in alone.found] == [(str(other), "Lemon before lime")]
+    assert holdfast.search_everywhere(told, "lemon lime fig").partial
+    newest = holdfast.search_everywhere(told, "lemon", newest=True, limit=2)
+    assert [each.project for each in newest.found] == [str(other), str(other)]
+    assert holdfast.search_everywhere(told, "knfie").suggestion == "knife"
+    said = Command.run("search", "--all-projects", "lemon", "lime", directory=told.root).ok()
+    assert said.out.splitlines()[0].endswith(str(other))
+    said = Command.run("search", "--all-projects", "figs", directory=told.root).ok()
+    assert "No event of any project holds all of: figs" in said.err

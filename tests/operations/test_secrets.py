@@ -347,6 +347,17 @@ def test_an_agent_is_answered_without_what_an_older_version_stored(project: Work
     assert part("older") not in told
 
 
+def test_no_piece_of_a_secret_that_an_older_version_stored_is_suggested_or_found_elsewhere(
+    project: Workspace, older: str
+) -> None:
+    piece = some(random.Random("piece"), LETTERS, 20)
+    store_raw(project, older, "note.added", {"text": f"glpat-{piece} opens the vault", "entry": "n2"})
+    assert holdfast.search(project, piece[:-1] + "-" + "vualt").suggestion == f"{piece[:-1]}-vault"
+    assert holdfast.runs(project, search=piece[:-1]).suggestion is None
+    (hit,) = holdfast.search_everywhere(project, "vault").found
+    assert hit.text == "[redacted token] opens the vault"
+
+
 def test_no_part_of_what_is_told_says_what_an_older_version_stored(
     project: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,6 +153,9 @@ INDEXED: dict[str, tuple[str, ...]] = {
     "agent.started": ("task", "task"),
     "agent.completed": ("task", "result"),
     "prompt.given": ("prompt", "text"),
+    "turn.ended": ("said", "text"),
+    "text.said": ("said", "text"),
+    "subagent.ended": ("said", "text"),
     "action.taken": ("action", "text", "files", "error"),
     "step.planned": ("task", "steps"),
     "owner.told": ("goal", "goal"),
@@ -163,5 +166,8 @@ INDEXED: dict[str, tuple[str, ...]] = {
 SEARCHED = {kind: keys for kind, (_, *keys) in INDEXED.items()}
 SORT_OF = {kind: sort for kind, (sort, *_) in INDEXED.items()}
 # How much the words of a sort weigh.
-MERITS = {"goal": 4.0, "decision": 3.0, "note": 2.0, "task": 2.0, "prompt": 1.5, "action": 1.0, "error": 1.5}
+MERITS = {
+    "goal": 4.0, "decision": 3.0, "note": 2.0, "task": 2.0, "prompt": 1.5, "said": 1.5, "action": 1.0, "error": 1.5
+}  # fmt: skip
 SORTS = {sort: tuple(kind for kind in SORT_OF if SORT_OF[kind] == sort) for sort in MERITS}
+BY_MERIT = {kind: MERITS[sort] for kind, sort in SORT_OF.items()}

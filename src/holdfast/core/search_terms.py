@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ ASKED = re.compile(r'"([^"]*)"?|(\S+)')
 WORD = re.compile(r"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*")
 LONGEST = 4_096  # characters of a query that are read
 MOST_TERMS = 64
+SHORTEST = 4  # characters of a word that is taken for the beginning of others
 READ = 200_000  # characters of a text that are searched
 MOST_MARKS = 500  # in one text; a query of one letter matches hundreds of thousands
 LEAD = 30  # characters before the first match
@@ -45,10 +47,13 @@ def terms(search: str) -> list[Term]:
     return found[:MOST_TERMS]
 
 
-def excerpt(text: str, search: str, width: int) -> Excerpt:
-    """Return the piece of a text, as one line, with the most matches."""
+def excerpt(text: str, search: str, width: int, *, is_partial: bool = False) -> Excerpt:
+    """Return the piece of a text, as one line, with the most matches. Those of a partial hit are less exact."""
     line = one_line(text[:READ])
-    marks = _marks(line, terms(search))
+    asked = terms(search)
+    if is_partial:
+        asked += [variant for term in asked for variant in variants(term)]
+    marks = _marks(line, asked)
     if len(line) <= width:
         return Excerpt(line, marks)
     begin = _best(marks, width, len(line))
@@ -84,7 +89,7 @@ def _marks(line: str, asked: list[Term]) -> list[tuple[int, int]]:
 
 def _spans(words: list[tuple[int, int, str]], term: Term) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
-    wanted = [fold(each.group()) for each in WORD.finditer(term.text)]
+    wanted = words_of(term.text)
     first, size = wanted[0] if wanted else "", len(wanted)
     for at, (begin, _, word) in enumerate(words):
         if (word != first and not (size == 1 and term.is_beginning)) or not size or at + size > len(words):
@@ -96,6 +101,22 @@ def _spans(words: list[tuple[int, int, str]], term: Term) -> list[tuple[int, int
             if len(found) == MOST_MARKS:
                 break
     return found
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text as the index has them."""
+    return [fold(found.group()) for found in WORD.finditer(text)]
+
+
+def variants(term: Term) -> list[Term]:
+    """Return what to look for where a term is nowhere: the words of a phrase, or words that begin so."""
+    words = words_of(term.text)
+    return [Term(word) for word in words] if len(words) > 1 else [Term(term.text, len(term.text) >= SHORTEST)]
+
+
+def replaced(text: str, others: Mapping[str, str]) -> str:
+    """Return a text with other words in place of some."""
+    return WORD.sub(lambda found: others.get(fold(found.group()), found.group()), text)
 
 
 def fold(word: str) -> str:

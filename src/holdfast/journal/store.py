@@ -6,7 +6,7 @@ the suite that every store must pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -91,11 +91,16 @@ class RunQuery(NamedTuple):
     search: str | None = None
     limit: int = 50
     after: tuple[int, int] | None = None  # `Page.next` of the previous page
+    merits: dict[str, float] | None = None  # of a search, as in `HitQuery`
+    now: int = 0
+    most: bool = False
 
 
 class Page(NamedTuple):
     rows: list[RunRow]
     next: tuple[int, int] | None
+    scores: Sequence[float] = ()  # of a search: how well each run fits
+    is_partial: bool = False  # no event has all words of the search; these have most of them
 
 
 class HitQuery(NamedTuple):
@@ -108,12 +113,21 @@ class HitQuery(NamedTuple):
     since: int | None = None
     until: int | None = None
     merits: dict[str, float] | None = None  # the weight of words by kind of event; None: the newest come first
+    now: int = 0  # recent events weigh more
+    most: bool = False  # where no event has all words, find those with most of them, rare ones first
     limit: int = 50
 
 
 class Hit(NamedTuple):
     run: str
     seq: int
+    score: float = 0.0  # comparable with those of other stores
+
+
+class Hits(NamedTuple):
+    found: list[Hit]
+    is_ranked: bool  # False if the newest come first, on request or because too many match
+    is_partial: bool = False  # no event has all words; these have most of them
 
 
 class Reader(Protocol):
@@ -121,8 +135,9 @@ class Reader(Protocol):
 
     def find_run(self, id: str) -> RunRow | None: ...
     def list_runs(self, query: RunQuery) -> Page: ...
-    def hits(self, query: HitQuery) -> tuple[list[Hit], bool]:
-        """Events that a search finds; True if they are ranked, False if the newest come first."""
+    def hits(self, query: HitQuery) -> Hits: ...
+    def spellings(self, search: str) -> dict[str, str]:
+        """Words of a search that occur nowhere, and the most similar one that does."""
 
     def all_run_ids(self) -> list[str]: ...
     def find_ids(self, table: str, fragment: str, limit: int) -> list[str]: ...

@@ -71,7 +71,7 @@ COMMANDS: tuple[tuple[str, str, str, bool, str, tuple[str, ...]], ...] = (
     ("runs", "SEE", "runs of this project, newest first; search them", True, "runs", ("", "--all-projects", "--size")),
     ("save", "GO", "save the open run: code and state", False, "context", ("",)),
     ("scan", "CARE", "scan the journal, files or code for secrets", False, "scan_secrets", ("",)),
-    ("search", "SEE", "search events, best match first", True, "search", ("",)),
+    ("search", "SEE", "search events, best match first", True, "search", ("", "--all-projects")),
     ("session-load", "FABER", "load the context that a session needs", False, "context", ("",)),
     ("session-save", "FABER", "save a session's work and close its record", False, "context", ("",)),
     ("sessions", "SEE", "list the sessions of a run, and how each ended", False, "show", ("",)),

@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Annotated
 
 from msgspec import Struct
 
-from holdfast.core.errors import Busy, HoldfastError, NotFound, WrongUsage
+from holdfast.core.errors import HoldfastError, NotFound, WrongUsage
 from holdfast.core.model import OPEN, Run, Status
 from holdfast.core.question import Choose, Instead
 from holdfast.core.text import one_line
-from holdfast.ingest import catch_up
+from holdfast.ingest.all_projects import visit_all
 from holdfast.journal.codec import ARCHIVED
 from holdfast.journal.journal import is_ledger
 from holdfast.journal.store import RunQuery
 from holdfast.layouts.registry import find_layout, layouts
 from holdfast.operations.parameters import Kind, Parameter, option
 from holdfast.operations.verb import Arguments, Group, verb
-from holdfast.project import known_projects
 from holdfast.project.known_projects import Claim
 from holdfast.project.quota import Room, cap_of, measure_usage
 from holdfast.project.runs import select
+from holdfast.project.search import ranking, suggestion
 from holdfast.project.workspace import Workspace
 from holdfast.system import locate
 from holdfast.system.safe_paths import real_path
 
-PATIENCE = 1.0  # seconds to ingest the inbox of another project
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 ENDED = frozenset({ARCHIVED, *(status.value for status in Status if status not in OPEN)})
 MOST = 10_000  # rows of the history
@@ -44,7 +41,7 @@ Tag = Annotated[str | None, option(metavar="TAG", help="Only runs with this tag.
 Since = Annotated[datetime | None, option(metavar="WHEN", help="Active since: 2026-11-01, or 3d, 12h, 30m ago.")]
 Until = Annotated[datetime | None, option(metavar="WHEN", help="Active before.")]
 Words = Annotated[
-    str | None, option(metavar="TEXT", help='Words in goals, prompts, decisions, files; `begin*`, "a phrase".')
+    str | None, option(metavar="TEXT", help='Words in goals, prompts, answers, files; `begin*`, "a phrase".')
 ]
 Limit = Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At most N rows.")]
 
@@ -52,6 +49,8 @@ Limit = Annotated[int | None, option(least=1, most=10_000, metavar="N", help="At
 class RunsListed(Struct):
     runs: list[Run]
     next: str | None  # key of the next page
+    partial: bool = False  # no event has all words of the search; these runs have events with most of them
+    suggestion: str | None = None  # the search with misspelt words corrected
 
 
 @verb(
@@ -75,7 +74,10 @@ def runs(
     limit: Limit = None,
     after: Annotated[str | None, option(metavar="KEY", help="The page that follows this key.")] = None,
 ) -> RunsListed:
-    """List the runs of this project, newest first. The next command takes a row's number for its run."""
+    """List the runs of this project, newest first, or the best match of a search first.
+
+    The next command takes a row's number for its run.
+    """
     query = RunQuery(
         statuses=select.statuses(status, "runs"),
         layouts=select.layouts(layout),
@@ -86,11 +88,13 @@ def runs(
         search=search,
         limit=select.length(workspace, limit),
         after=_page_key(after),
+        **ranking(workspace),
     )
     with workspace.reading() as journal:
         found, page = journal.list_runs(query)
+        spelt = suggestion(workspace, journal, search) if search and (page.is_partial or not found) else None
     select.remember(workspace, "run", [run.id for run in found])
-    return RunsListed(found, f"{page.next[0]}.{page.next[1]}" if page.next else None)
+    return RunsListed(found, f"{page.next[0]}.{page.next[1]}" if page.next else None, page.is_partial, spelt)
 
 
 def which_run(parameter: str, found: list[Run]) -> Choose:
@@ -129,6 +133,10 @@ class PassedOver(Struct):
     why: str
 
 
+def passed_over(failed: list[tuple[Claim, HoldfastError]]) -> list[PassedOver]:
+    return [PassedOver(claim.root, error.message) for claim, error in failed]
+
+
 class RunsEverywhere(Struct):
     runs: list[Elsewhere]
     passed_over: list[PassedOver]
@@ -147,7 +155,7 @@ def everywhere(
     search: Words = None,
     limit: Limit = None,
 ) -> RunsEverywhere:
-    """List the runs of every project of this user on this machine, newest first.
+    """List the runs of every project of this user on this machine, newest first, or the best match of a search first.
 
     Projects that cannot be read are named.
     """
@@ -159,42 +167,26 @@ def everywhere(
         until=select.moment(until),
         search=search,
         limit=select.length(workspace, limit),
+        **ranking(workspace),
     )
-    result = RunsEverywhere([], [])
-    known = known_projects.known(workspace.user_directory("state") / "stores")
-    for number, claim in enumerate(known):
-        workspace.progress("reading projects", number, len(known))
-        try:
-            found = _list_runs(workspace, claim, query)
-            result.runs += [Elsewhere(claim.root, run, _directory_of(run, claim)) for run in found]
-        except HoldfastError as error:
-            result.passed_over.append(PassedOver(claim.root, error.message))
-    result.runs.sort(key=lambda found: found.run.updated or LONG_AGO, reverse=True)
-    del result.runs[query.limit :]
-    return result
+    read, failed = visit_all(workspace, lambda claim, _, journal: (claim, *journal.list_runs(query)))
+    is_partial = all(page.is_partial for _, runs, page in read if runs)
+    found = [
+        (score, Elsewhere(claim.root, run, directory_of(run, claim)))
+        for claim, runs, page in read
+        if page.is_partial == is_partial
+        for run, score in zip(runs, page.scores or [0.0] * len(runs), strict=True)
+    ]
+    found.sort(key=lambda each: (each[0], each[1].run.updated or LONG_AGO), reverse=True)
+    return RunsEverywhere([each for _, each in found[: query.limit]], passed_over(failed))
 
 
-def _directory_of(run: Run, claim: Claim) -> str:
+def directory_of(run: Run, claim: Claim) -> str:
     """Return the run's directory; the project's if the run is of another machine or its worktree is gone."""
     if not os.path.isabs(run.directory) or not os.path.isdir(run.directory):
         return claim.root
     _, store = locate.locate_store(real_path(run.directory))
     return run.directory if store == claim.path else claim.root
-
-
-def _list_runs(workspace: Workspace, claim: Claim, query: RunQuery) -> list[Run]:
-    known_projects.check_there(claim)
-    other = Workspace(
-        claim.project, claim.place, clock=workspace.clock, environ=workspace.environ, rules_of=workspace.rules_of
-    )
-    with other:
-        other.check_ours()
-        if not other.is_off:
-            with contextlib.suppress(Busy):  # another process ingests at the moment
-                catch_up.ingest_inbox(other, time.monotonic() + PATIENCE)
-                catch_up.mark_dead_sessions(other)
-        with other.reading() as journal:
-            return journal.list_runs(query)[0]
 
 
 class PastRuns(Struct):

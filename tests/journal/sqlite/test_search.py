@@ -9,19 +9,17 @@ import apsw
 import pytest
 from hypothesis import given, strategies as st
 
-from holdfast.journal.sqlite import store
-from holdfast.journal.sqlite.search import match_expression
+from holdfast.core.search_terms import terms
+from holdfast.journal.sqlite.migrations import fresh_database
+from holdfast.journal.sqlite.search import conjunction
 from holdfast.journal.sqlite.transaction import like_fragment
 from tests.strategies import TEXT, WILD_TEXT, examples, many_examples
-
-SCHEMA = Path(store.__file__).parent / "schema" / "0001.sql"
 
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[apsw.Connection]:
     """The index as the store has it, in memory."""
-    connection = apsw.Connection(":memory:")
-    connection.execute(SCHEMA.read_text())
+    connection = fresh_database()
     yield connection
     connection.close()
 
@@ -31,7 +29,7 @@ def found(database: apsw.Connection, documents: Iterable[str], text: str) -> lis
     database.execute("DELETE FROM search")
     for number, words in enumerate(documents, 1):
         database.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (number, words))
-    expression = match_expression(text)
+    expression = conjunction(terms(text))
     if not expression:
         return []
     rows = database.execute("SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid", (expression,))
@@ -115,3 +113,19 @@ def test_a_fragment_means_itself_and_no_wildcard(database: apsw.Connection, ids:
         select = "SELECT ?1 LIKE ?2 || '%' ESCAPE '\\', ?1 LIKE '%' || ?2 ESCAPE '\\'"
         begins, ends = database.execute(select, (id, like)).get
         assert (bool(begins), bool(ends)) == (id.startswith(fragment), id.endswith(fragment))
+
+
+PAGES = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize("size", [1_000, 4_000])
+def test_the_index_of_a_text_is_no_larger_than_the_text(database: apsw.Connection, size: int) -> None:
+    """Texts as long as an agent's answers, each indexed in a transaction of its own."""
+    prose = "".join(path.read_text() for path in sorted(PAGES.rglob("guides/*.md")))
+    texts = [prose[at : at + size] for at in range(0, len(prose), size)]
+    select = "SELECT (SELECT sum(length(block)) FROM search_data) + (SELECT sum(length(sz)) FROM search_docsize)"
+    database.execute("DELETE FROM search; INSERT INTO search (search) VALUES ('optimize')")
+    before = database.execute(select).get or 0
+    for number, text in enumerate(texts, 1):
+        database.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (number, text))
+    assert (database.execute(select).get - before) / sum(len(text.encode()) for text in texts) <= 1.0

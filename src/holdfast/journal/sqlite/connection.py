@@ -15,7 +15,7 @@ import apsw
 from holdfast.core.errors import Busy, Damaged, HoldfastError, Trouble, known
 from holdfast.system.safe_paths import HELD
 
-FORMAT = 3  # the number of the newest file in schema/
+FORMAT = 4  # the number of the newest file in schema/
 SUMMED = "run, seq, id, kind, time, session, agent, body"  # columns of an event that its checksum covers
 WAYS = ["`holdfast verify --deep` names the damage", "`holdfast repair` rebuilds the store from what is left"]
 

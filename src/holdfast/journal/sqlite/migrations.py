@@ -13,7 +13,7 @@ import apsw
 
 from holdfast import __version__
 from holdfast.core.errors import Damaged, Refused
-from holdfast.core.event_text import searchable
+from holdfast.core.event_text import INDEXED, searchable
 from holdfast.core.model import Body, Event
 from holdfast.journal import backup_file, codec
 from holdfast.journal.backup_file import DATABASE, UPGRADED
@@ -22,7 +22,6 @@ from holdfast.journal.sqlite.copy import check_database, copy_database, opened
 from holdfast.system import files
 from holdfast.system.clock import from_micros
 
-KINDS = ("error.met", "agent.failed", "action.taken")
 FORGOTTEN = "event.forgotten"
 Fetch = Callable[[bytes], bytes | None]  # finds a large value by its hash
 
@@ -44,8 +43,8 @@ def upgrade(connection: apsw.Connection, path: Path, blob: Fetch) -> None:
         script = script_of(number)
         with connection:
             connection.execute(script)
-            if number == 3 and version:
-                index_errors(connection, blob)
+            if number == 4 and version:
+                index_events(connection, blob)
             if number >= 3:
                 connection.execute("INSERT OR REPLACE INTO about (name, value) VALUES ('needs', ?)", (__version__,))
             connection.execute(f"PRAGMA user_version = {number}")
@@ -132,18 +131,15 @@ def _keep_backup(connection: apsw.Connection, path: Path, version: int) -> None:
     backup_file.drop_earlier(made, UPGRADED)
 
 
-# Format 3 makes errors searchable
+# Format 4 has another search index, which finds what agents said too
 
 
-def index_errors(connection: apsw.Connection, blob: Fetch) -> None:
-    """Index the errors that were not forgotten. Unreadable events are skipped; `verify` reports them."""
+def index_events(connection: apsw.Connection, blob: Fetch) -> None:
+    """Index all events that were not forgotten. Unreadable ones are skipped; `verify` reports them."""
     forgotten = {(run, body.get("seq")) for _, run, _, _, body in _bodies(connection, blob, (FORGOTTEN,))}
-    for position, run, seq, kind, body in _bodies(connection, blob, KINDS):
-        if (run, seq) in forgotten or (kind == "action.taken" and not body.get("error")):
-            continue
+    for position, run, seq, kind, body in _bodies(connection, blob, tuple(INDEXED)):
         words = searchable(Event("", seq, "", kind, from_micros(0), None, None, body))
-        connection.execute("DELETE FROM search WHERE rowid = ?", (position,))
-        if words:
+        if words and (run, seq) not in forgotten:
             connection.execute("INSERT INTO search (rowid, words) VALUES (?, ?)", (position, words))
 
 

@@ -64,8 +64,8 @@ class SqliteView:
         if query.search is not None:
             from holdfast.journal.sqlite.search import search_runs  # lazy: most lists search for nothing
 
-            keys, following = search_runs(self._connection, query, str(where), where.values)
-            return store.Page(self._runs(keys), following)
+            scores, following, is_partial = search_runs(self._connection, query, str(where), where.values)
+            return store.Page(self._runs(list(scores)), following, list(scores.values()), is_partial)
         if query.after:
             where.add("(run.updated, run.key) < (?, ?)", *query.after)
         select = f"SELECT {RUN} FROM run WHERE {where} ORDER BY run.updated DESC, run.key DESC LIMIT ?"
@@ -73,7 +73,7 @@ class SqliteView:
         page = rows[: query.limit]
         return store.Page(page, (page[-1].updated, page[-1].key) if len(rows) > query.limit else None)
 
-    def hits(self, query: store.HitQuery) -> tuple[list[store.Hit], bool]:
+    def hits(self, query: store.HitQuery) -> store.Hits:
         from holdfast.journal.sqlite.search import search_events
 
         where = Where.of_runs(query.runs)
@@ -82,6 +82,12 @@ class SqliteView:
         where.add("event.time >= ?", query.since)
         where.add("event.time < ?", query.until)
         return search_events(self._connection, query, str(where), where.values)
+
+    def spellings(self, search: str) -> dict[str, str]:
+        from holdfast.journal.sqlite.corrections import spellings  # lazy: only a search that fails needs it
+
+        where = Where.of_runs(store.RunQuery())
+        return spellings(self._connection, search, str(where), where.values)
 
     def _runs(self, keys: list[int]) -> list[store.RunRow]:
         """The runs of these keys, in their order."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.core.model import Run, Session
@@ -91,23 +92,28 @@ def said_runs(found: runs.RunsListed, view: View) -> Said:
         for number, run in enumerate(found.runs, 1)
     ]
     talk = [f"More: `holdfast runs --after {found.next}` (with the same filters)"] if found.next else []
+    if found.partial:
+        talk.append("No event has all words; these runs have events with most of them, the best first.")
+    talk += _suggested(found)
     return listed(found, "# run status last goal", rows, talk, none="No run fits.")
 
 
 @renders
 def said_everywhere(found: runs.RunsEverywhere, view: View) -> Said:
-    talk: list[Line] = [
-        ("warn", f"Passed over {one_line(passed.project, 200)}: {one_line(passed.why, 200)}")
-        for passed in found.passed_over[:PASSED_OVER]
-    ]
-    if len(found.passed_over) > PASSED_OVER:
-        talk.append(("warn", f"and {count(len(found.passed_over) - PASSED_OVER, 'more project')}"))
+    talk: list[Line] = list(_passed_over(found.passed_over))
     if found.runs:
         talk.append("Go on with one: `cd` to its directory, then `holdfast resume RUN`")
     rows = [
         [each.run.id, each.run.status, _last(each.run), each.directory, _title(each.run, view)] for each in found.runs
     ]
     return listed(found, "run status last directory goal", rows, talk, none="No run fits.")
+
+
+def _passed_over(projects: Sequence[runs.PassedOver]) -> Iterator[Line]:
+    for passed in projects[:PASSED_OVER]:
+        yield ("warn", f"Passed over {one_line(passed.project, 200)}: {one_line(passed.why, 200)}")
+    if len(projects) > PASSED_OVER:
+        yield ("warn", f"and {count(len(projects) - PASSED_OVER, 'more project')}")
 
 
 def _title(run: Run, view: View) -> str:
@@ -151,10 +157,29 @@ def said_sizes(found: runs.RunsSized, view: View) -> Said:
 @renders
 def said_found(found: search.Searched, view: View) -> Said:
     if not found.found:
-        return Said(found, talk=[_nothing(found.search)])
-    lines = [line for hit in found.found for line in _hit(hit)]
+        return Said(found, talk=[*_suggested(found), _nothing(found.search)])
+    return Said(found, list(_by_run(found.found)), [_order(found), *_suggested(found)])
+
+
+@renders
+def said_found_everywhere(found: search.SearchedEverywhere, view: View) -> Said:
+    talk: list[Line] = list(_passed_over(found.passed_over))
+    if not found.found:
+        looked = f"No event of any project holds all of: {one_line(found.search, 80)}"
+        return Said(found, talk=[*talk, *_suggested(found), looked])
+    return Said(found, list(_by_run(found.found)), [*talk, _order(found), *_suggested(found)])
+
+
+def _order(found: search.Searched | search.SearchedEverywhere) -> str:
     order = "the best first" if found.ranked else "the newest first"
-    return Said(found, lines, [f"{count(len(found.found), 'event')}, {order}"])
+    if found.partial:
+        order = f"none with all words; these have most of them, {order}"
+    return f"{count(len(found.found), 'event')}, {order}"
+
+
+def _suggested(found: search.Searched | search.SearchedEverywhere | runs.RunsListed) -> Iterator[str]:
+    if found.suggestion:
+        yield f"Did you mean: {found.suggestion}"
 
 
 def _nothing(text: str) -> str:
@@ -162,14 +187,26 @@ def _nothing(text: str) -> str:
     looked = f"No event of this project that was asked about holds all of: {one_line(text, 80)}"
     beginning = next((word[:4] for word in text.split() if len(word) > 4 and word.isalnum()), None)
     if beginning is None:
-        return f"{looked}. `holdfast runs --all-projects` lists the runs of every project"
+        return f"{looked}. `holdfast search --all-projects {shlex.quote(one_line(text, 80))}` searches every project"
     return f"{looked}. `holdfast search '{beginning}*'` finds every word that begins so"
+
+
+def _by_run(hits: Sequence[search.Found]) -> Iterator[Line]:
+    """Events in groups: the run with the best one first."""
+    groups: dict[tuple[str, str], list[search.Found]] = {}
+    for hit in hits:
+        groups.setdefault((getattr(hit, "directory", ""), hit.run), []).append(hit)
+    for (directory, run), group in groups.items():
+        about = [run, group[0].status, one_line(group[0].title, 60), one_line(directory)]
+        yield ("dim", "  ".join(filter(None, about)))
+        for hit in group:
+            yield from _hit(hit)
 
 
 def _hit(hit: search.Found) -> Iterator[Line]:
     checkpoint = f"  {hit.checkpoint}" if hit.checkpoint else ""
-    yield ("dim", f"{hit.run} #{hit.seq}  {hit.kind}  {ago(hit.time)}{checkpoint}  {one_line(hit.title, 60)}")
-    pieces, at = [("", "  ")], 0
+    yield ("dim", f"  #{hit.seq}  {hit.kind}  {shown(hit.time)}{checkpoint}")
+    pieces, at = [("", "    ")], 0
     for first, last in hit.marks:
         pieces += [("", hit.text[at:first]), ("match", hit.text[first:last])]
         at = last
