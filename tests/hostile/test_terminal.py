@@ -40,7 +40,7 @@ for number, arguments in enumerate(json.load(open(sys.argv[1]))):
 """
 
 ERRORS = """\
-show {}
+show unknown-{}
 {}
 status --{}
 runs --status {}

@@ -155,8 +155,8 @@ def _news_head(run: Run, now: datetime, since: datetime, checkpoint: str | None)
 
 
 def _more(checkpoint: str | None) -> Line:
-    newest = f"; last checkpoint: {_one(checkpoint)}" if checkpoint else ""
-    return Line(f"More: `holdfast log`, `holdfast search WORDS`, `holdfast diff`{newest}", lasts=False)
+    newest = f", `holdfast diff`; last checkpoint: {_one(checkpoint)}" if checkpoint else ""
+    return Line(f"More: `holdfast log`, `holdfast search WORDS`{newest}", lasts=False)
 
 
 def _newer(run: Run, since: Since) -> Run:
