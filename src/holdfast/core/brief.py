@@ -61,7 +61,7 @@ HERE = "seen on this machine"
 
 
 class Since(NamedTuple):
-    """What a resumed conversation knows already: it has its own turns, but no entries that others made meanwhile."""
+    """The knowledge of a resumed conversation: it has its own turns, but no entries made since by others."""
 
     heard: datetime  # its last activity
     told: datetime  # the beginning of its last session

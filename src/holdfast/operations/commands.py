@@ -26,7 +26,7 @@ COMMANDS = {row[0]: Command(row[0], Group[row[1]], *row[2:]) for row in index.CO
 
 
 def is_command(path: str) -> bool:
-    """Whether a verb has this command, without a variant's option."""
+    """True if a verb has this command, without a variant's option."""
     word, _, rest = path.partition(" ")
     return word in COMMANDS and rest in COMMANDS[word].rests
 

@@ -25,7 +25,7 @@ ReadInput = Callable[[int], bytes]
 
 
 class Kind(Enum):
-    """What a typed text stands for."""
+    """The meaning of a typed text."""
 
     TEXT = auto()
     NUMBER = auto()

@@ -206,7 +206,7 @@ def _reason(number: signal.Signals | None) -> Reason:
 
 
 def _keep(workspace: Workspace, session: Session, reason: Reason) -> None:
-    """What it left is kept. Trouble with that must not hide how it ended."""
+    """Save the changes of the command. A failure here must not hide how it ended."""
     try:
         keep_if_changed(workspace, reason, Turn(session.run, session.id))
     except HoldfastError as error:

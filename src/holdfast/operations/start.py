@@ -163,7 +163,7 @@ def _pause_earlier(workspace: Workspace, journal: Journal, replaced: Rules | Non
 
 
 def _can_pause(journal: Journal, run: Run) -> bool:
-    """Whether a run can pause: a session of the orchestrator that has not begun stays as it is."""
+    """True if a run can pause: a session of the orchestrator that has not begun stays as it is."""
     try:
         transition(run.status, Move.PAUSE, journal.rules_of(run))
     except Refused:

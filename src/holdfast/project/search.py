@@ -1,4 +1,4 @@
-"""How a search of a project ranks, and what was meant by misspelt words."""
+"""Ranking of searches in a project, and corrections of misspelt words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOOKED = 5  # events with a word
 
 
 class Ranking(TypedDict):
-    """How a search ranks events, for its query."""
+    """The ranking members of a query."""
 
     merits: dict[str, float]
     now: int

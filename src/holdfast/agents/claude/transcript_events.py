@@ -150,7 +150,7 @@ class Retelling:
 
 
 def read_said(path: Path, until: datetime) -> list[Draft]:
-    """What the agent said between the tool calls of the turn that was the last one at this time, in order.
+    """Return the texts between the tool calls of the newest turn at this time, in order.
 
     The events have the ids that an import gives them, so they are recorded once.
     """

@@ -27,7 +27,7 @@ _prepared: WeakSet[apsw.Connection] = WeakSet()  # connections that have our fun
 
 
 class Plan(NamedTuple):
-    """What the index is asked for."""
+    """A query of the full-text index."""
 
     expression: str
     weights: list[float]  # of the last phrases of the expression; those before them only choose

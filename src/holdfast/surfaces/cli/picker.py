@@ -78,7 +78,7 @@ class Choosing:
 
 
 def can_pick() -> bool:
-    """Whether somebody is there whose terminal can draw."""
+    """True if there is a terminal that can draw."""
     is_dumb = os.environ.get("TERM", "dumb") in ("dumb", "")
     return not is_dumb and all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 

@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on a terminal, plain lines elsewhere, nothing for machines or short work."""
+"""Progress of long work: a bar on a terminal, plain lines elsewhere, nothing for machines or short work."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Said(Struct, frozen=True):
 
 
 class Manner(Struct, frozen=True):
-    """How somebody wants to be answered."""
+    """The form of output that was asked for."""
 
     as_json: bool = False
     quiet: bool = False
@@ -100,7 +100,7 @@ def _fenced(data: Iterable[Line] | Callable[[], None], workspace: Workspace) -> 
 
 
 def _text(data: Iterable[Line] | Callable[[], None]) -> str:
-    """What would be printed."""
+    """The text of the output."""
     printed = io.StringIO()
     if callable(data):
         with contextlib.redirect_stdout(printed):
@@ -111,7 +111,7 @@ def _text(data: Iterable[Line] | Callable[[], None]) -> str:
 
 
 def is_terminal() -> bool:
-    """Whether somebody is there to be asked."""
+    """True if there is a terminal at which a question can be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -238,7 +238,7 @@ def say_unwritable(error: OSError) -> int:
 
 
 def _reader_left() -> int:
-    """Whoever read our output has seen enough. Python would complain once more while it shuts down."""
+    """Handle a closed output pipe. Python would report it once more at shutdown."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE
 

@@ -122,7 +122,7 @@ def _rich_style(cell: str) -> str:
 
 
 def by(session: Session) -> str:
-    """Who works in a session, in brackets; nothing where nobody knows."""
+    """The agent of a session, in brackets; empty if unknown."""
     return f" ({one_line(session.agent, 40)})" if session.agent else ""
 
 

@@ -165,7 +165,7 @@ def _budget(workspace: Workspace, asking: Asking) -> int:
 
 
 def _place(journal: Journal, reading: Reading) -> tuple[Session | None, Run | None, Session | None]:
-    """Who asks, on which run, and the session before: what it was doing when it stopped is what is asked for."""
+    """Return the session of a call, its run, and the session before, whose last action the brief names."""
     found = journal.sessions_of(reading.conversation or "")
     session = found[0] if found else None
     run = journal.find_run(session.run) if session else None

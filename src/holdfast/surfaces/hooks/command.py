@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def _is_superseded(agent: str, event: str) -> bool:
-    """Whether the plugin's call is made by a settings file too."""
+    """True if a settings file makes the plugin's call too."""
     if not agent.isidentifier():
         return False
     try:

@@ -115,7 +115,7 @@ def _left() -> float:
 
 
 def _within(seconds: float, work: Callable[[], T]) -> tuple[T | None, bool]:
-    """What a piece of work answers, and whether it came to an end in time."""
+    """Return the result of a task, and whether it finished within its deadline."""
     import threading
 
     answers: list[T] = []

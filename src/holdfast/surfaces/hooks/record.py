@@ -60,7 +60,7 @@ def hook(agent: str, event: str, load: "Callable[[str], object]" = __import__) -
 
 
 def client_of(agent: str, load: "Callable[[str], object]") -> "Any":
-    """What is known of a client's hooks."""
+    """The known facts about a client's hooks."""
     generic, recognised = "holdfast.agents.generic_client", "holdfast.agents.recognised"
     known = "holdfast.agents." + agent + ".client"
     load(generic)
@@ -75,7 +75,7 @@ def client_of(agent: str, load: "Callable[[str], object]") -> "Any":
 
 
 def _wants_answer(call: bytes, client: "Any", held: int) -> bool:
-    """Whether a prompt may be a chat command, or its model is to be told the brief with it."""
+    """True if a prompt may be a chat command, or needs the brief with it."""
     if client.COMMAND in call:
         return True
     begin = call.find(client.CONVERSES) + len(client.CONVERSES)

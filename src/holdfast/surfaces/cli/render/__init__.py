@@ -29,7 +29,7 @@ HOMES = {name: module for module, names in MODULES.items() for name in names.spl
 
 
 class View(Struct, frozen=True):
-    """What a renderer may need beside the result."""
+    """The context of a renderer, beside the result."""
 
     workspace: Workspace
     verb: Verb

@@ -179,7 +179,7 @@ def said_restored(found: restore.Restored, view: View) -> Said:
 
 
 def planned(found: restore.Restored) -> Iterator[str]:
-    """What would happen to each path."""
+    """The planned change of each path."""
     return (f"{act.ljust(6)}  {one_line(path)}" for path, act in found.acts.items())
 
 

@@ -122,7 +122,7 @@ def _went_wrong(found: status.Status) -> Iterator[Line]:
 
 
 def told_troubles(troubles: Iterable[str]) -> Iterator[Line]:
-    """What hooks could not do."""
+    """The failures of hooks."""
     for title, moment, about in map(parse_failure, troubles):
         yield ("warn", f"{title}: {when(moment)}: {one_line(about, 120)}")
 

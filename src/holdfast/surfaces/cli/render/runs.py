@@ -183,7 +183,7 @@ def _suggested(found: search.Searched | search.SearchedEverywhere | runs.RunsLis
 
 
 def _nothing(text: str) -> str:
-    """What was looked at in vain, and one way on."""
+    """The message of a search without a match, with a hint."""
     looked = f"No event of this project that was asked about holds all of: {one_line(text, 80)}"
     beginning = next((word[:4] for word in text.split() if len(word) > 4 and word.isalnum()), None)
     if beginning is None:
